@@ -1,6 +1,6 @@
-"""npz files, written atomically and read column by column with checks; and CSV files, written.
+"""Reads and writes npz files column by column, with checks; writes CSV files.
 
-Nothing is unpickled.
+Files are written atomically, and nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from galley.domain.frames import Array
 
 @dataclass(frozen=True)
 class Columns:
-    """The arrays of a file by name, checked when they are asked for.
+    """The arrays of a file by name; each is checked when it is read.
 
-    In shapes None stands for any length. The methods raise ValueError for a column that is
+    In a shape None stands for any length. The methods raise ValueError for a column that is
     missing, or of another type or shape.
     """
 
@@ -38,9 +38,11 @@ class Columns:
     def numbers(
         self, name: str, shape: tuple[int | None, ...] | None = None, finite: bool = True
     ) -> Array:
-        """Real numbers as doubles, of any shape without ``shape``.
+        """A column of real numbers, as doubles.
 
         Args:
+            name: name of the column.
+            shape: its shape; None allows any.
             finite: whether to reject infinity and NaN, too.
         """
         # Casting others would drop the imaginary part of complex numbers.
@@ -50,11 +52,11 @@ class Columns:
         return values
 
     def integers(self, name: str, shape: tuple[int | None, ...]) -> NDArray[np.int64]:
-        """Integers of ``shape``."""
+        """A column of integers with the given shape."""
         return self._checked(name, "integers", "iu", shape).astype(np.int64)
 
     def texts(self, name: str, shape: tuple[int | None, ...]) -> NDArray[np.str_]:
-        """Strings of ``shape``; an empty column may have any type."""
+        """A column of strings with the given shape; an empty column may have any type."""
         return self._checked(name, "text", "U", shape).astype(np.str_)
 
     def _checked(
@@ -70,23 +72,28 @@ class Columns:
         return column
 
 
-def _fits(found: tuple[int, ...], shape: tuple[int | None, ...]) -> bool:
-    same = len(found) == len(shape)
-    return same and all(n in (None, m) for m, n in zip(found, shape, strict=True))
+def _fits(actual: tuple[int, ...], shape: tuple[int | None, ...]) -> bool:
+    """Whether an array's shape is the given one, in which None stands for any length."""
+    same = len(actual) == len(shape)
+    return same and all(n in (None, m) for m, n in zip(actual, shape, strict=True))
 
 
 @contextlib.contextmanager
 def read_columns(path: Path | str, refusal: str) -> Iterator[Columns]:
-    """``with read_columns(path, "is not a log") as columns:`` take what is expected of them.
+    """The columns of an npz file, for ``with read_columns(path, "is not a log") as columns:``.
+
+    Args:
+        path: the file.
+        refusal: begins the message if the file has not the expected columns.
 
     Raises:
-        BadInput: the file is missing or too large; or ``refusal``, and why: it is no npz, or the
-            block raised a ValueError.
+        BadInput: the file is missing, too large or not an npz file, or the block raised a
+            ValueError, as the methods of ``Columns`` do.
     """
     packed = read_bytes(path, MAX_LOG_BYTES)
     try:
         if not zipfile.is_zipfile(io.BytesIO(packed)):
-            raise ValueError("it is no npz file")
+            raise ValueError("it is not an npz file")
         with np.load(io.BytesIO(packed), allow_pickle=False) as data:
             columns = Columns({name: _column(data, name) for name in data.files})
     except Exception as error:  # numpy raises more than ten kinds for a damaged file
@@ -100,6 +107,7 @@ def read_columns(path: Path | str, refusal: str) -> Iterator[Columns]:
 
 
 def _column(data: Any, name: str) -> NDArray[Any]:
+    """One array of an open npz file; a ValueError names it."""
     try:
         column: NDArray[Any] = data[name]
     except ValueError as error:  # such as pickled objects
@@ -126,5 +134,5 @@ def write_table(path: Path | str, columns: Mapping[str, Any]) -> None:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(zip(*(np.asarray(each).tolist() for each in columns.values()), strict=True))
+    writer.writerows(zip(*(np.asarray(own).tolist() for own in columns.values()), strict=True))
     write_atomically(path, text.getvalue())

@@ -1,4 +1,4 @@
-"""Malformed input: what is wrong, and where."""
+"""Errors in input files, with file, line and column; suggestions for misspelt names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FUZZY_LENGTH = 80  # characters; longer names get no suggestion
 
 
 class SourceLocation(NamedTuple):
-    """A file, as it is named in messages, and a 1-based line and column."""
+    """A place in a file: the file's name as messages have it, and a 1-based line and column."""
 
     file: str
     line: int
@@ -45,21 +45,25 @@ class InputError:
 
 
 def printable(text: str) -> str:
-    """``text`` with escapes for what a terminal would obey: control characters, line breaks."""
+    """``text`` with control characters and line breaks escaped, which a terminal would obey."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 class BadInput(ValueError):
-    """Malformed input. Carries every error found, not only the first."""
+    """Malformed input.
+
+    Attributes:
+        errors: every error found, not only the first.
+    """
 
     def __init__(self, errors: list[InputError] | tuple[InputError, ...]) -> None:
         self.errors: tuple[InputError, ...] = tuple(errors)
         super().__init__("\n".join(str(error) for error in self.errors))
 
     def __reduce__(self) -> tuple[type[BadInput], tuple[tuple[InputError, ...]]]:
-        return type(self), (self.errors,)  # comes whole out of a worker process
+        return type(self), (self.errors,)  # pickled with all errors, for worker processes
 
     @classmethod
     def one(

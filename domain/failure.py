@@ -30,7 +30,7 @@ class Failure:
         objects: names of the bodies, items, facts or links concerned.
         numbers: named quantities (SI units, unit in the name: ``shortfall_m``).
         certificate: a checkable proof, as JSON-ready data; None for ``BUDGET``.
-        step: where in the plan it happened, outermost first (``("stow spam", "open", "grasp")``).
+        step: the step of the plan that failed, outermost first: ``("stow spam", "open", "grasp")``.
     """
 
     kind: FailureKind
@@ -42,11 +42,11 @@ class Failure:
 
     @property
     def proven(self) -> bool:
-        """Whether it carries a certificate, and is no matter of how much was tried."""
+        """Whether the failure is proven: it has a certificate, and no limit of effort caused it."""
         return self.certificate is not None and self.kind is not FailureKind.BUDGET
 
     def raise_(self) -> NoReturn:
-        """Raise it, for code that has no use for a failure as a value.
+        """Raise the failure as an exception, for code that doesn't handle it as a value.
 
         Raises:
             FailureError: always.
@@ -58,7 +58,7 @@ class Failure:
         return replace(self, step=(*step, *self.step))
 
     def as_json(self) -> dict[str, Any]:
-        """The failure as it stands in ``report.json``."""
+        """The failure as plain data, as ``report.json`` has it."""
         return {
             "kind": self.kind.value,
             "message": str(self),
@@ -81,7 +81,7 @@ class FailureError(Exception):
     """A Failure raised as an exception.
 
     Attributes:
-        failure: what was raised.
+        failure: the Failure that was raised.
     """
 
     def __init__(self, failure: Failure) -> None:
@@ -90,5 +90,5 @@ class FailureError(Exception):
 
 
 def metres(shortfall: float) -> str:
-    """A distance as text, with digits enough to show that it is one."""
+    """A distance as text, with four digits if it is short, so that it doesn't read as zero."""
     return f"{shortfall:.{2 if shortfall > 0.01 else 4}f} m"

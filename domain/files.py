@@ -14,8 +14,8 @@ from pathlib import Path
 from galley.domain.errors import BadInput
 from galley.domain.shipped import did_you_mean_file
 
-MAX_FILE_BYTES = 2**26  # bytes that are read of a file, unless said otherwise: 64 MiB
-MAX_LOG_BYTES = 2**31  # bytes of a log
+MAX_FILE_BYTES = 2**26  # largest size of most input files, bytes: 64 MiB
+MAX_LOG_BYTES = 2**31  # largest size of a log, bytes: 2 GiB
 
 
 def read_text(
@@ -25,7 +25,7 @@ def read_text(
 
     Args:
         path, largest: as for ``read_bytes``.
-        blank: what becomes spaces before it is decoded.
+        blank: bytes that match become spaces before the text is decoded.
 
     Raises:
         BadInput: as ``read_bytes``, or the file is not UTF-8.
@@ -43,10 +43,17 @@ def read_text(
 
 
 def read_pairs(path: Path | str, what: str) -> list[tuple[int, float, float]]:
-    """The two numbers of each line of a CSV file, after the line's number; it may have a header.
+    """The two numbers in each line of a CSV file, which may have a header.
+
+    Args:
+        path: the file.
+        what: the expected numbers, for the message.
+
+    Returns:
+        For each line that is not empty: its 1-based number, and the two numbers.
 
     Raises:
-        BadInput: a line has no two numbers; ``what`` says which are expected.
+        BadInput: as ``read_text``, or a line doesn't have two numbers.
     """
     pairs = []
     for line, text in enumerate(read_text(path).splitlines(), 1):
@@ -70,11 +77,11 @@ def _is_number(text: str) -> bool:
 
 
 def read_bytes(path: Path | str, largest: int = MAX_FILE_BYTES) -> bytes:
-    """The contents of a file, pipe or device. Every input file is read through here.
+    """The contents of a file, pipe or device. All input files are read by this function.
 
     Args:
         path: the file; a pipe is read until its writer closes it.
-        largest: bytes; of what is no regular file at most 64 MiB.
+        largest: largest size, bytes. A pipe or device may have at most 64 MiB.
 
     Raises:
         BadInput: the file is missing, a folder, unreadable or too large.
@@ -181,7 +188,10 @@ def check_writable(path: Path | str, ending: str = "") -> None:
 
 
 def _new_file(path: Path, ending: str) -> Path:
-    """An empty file beside ``path``: never one that was there, nor what a link there leads to."""
+    """Create an empty file beside ``path``, under a new name.
+
+    It is opened exclusively, so an existing file, or the target of a link, is never overwritten.
+    """
     if os.path.isdir(path):
         raise BadInput.one(path, "is a folder, expected a file")
     partial = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial{ending}")

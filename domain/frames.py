@@ -22,43 +22,52 @@ def frozen(values: ArrayLike) -> Array:
 
 
 def as_input(values: ArrayLike) -> Array:
-    """A writeable copy in C order: Numba compiles anew for read-only and for strided arrays."""
+    """A writeable copy in C order.
+
+    Numba compiles a kernel again for read-only and for strided arrays.
+    """
     return np.array(values, dtype=np.float64, order="C")
 
 
 def as_numbers(
     values: ArrayLike, what: str, shape: tuple[int, ...] = (), least: float = -np.inf
 ) -> Array:
-    """``values`` as finite floats of a shape; ``what`` is for the message.
+    """``values`` as finite floats of a given shape.
 
-    A shape that begins with -1 takes any number of rows, and an empty list for none.
+    Arguments of compiled code are checked by this function: in its comparisons a NaN would count as
+    collision-free and as within limits.
 
-    For all that reaches compiled code, whose comparisons take NaN for free and for within limits.
+    Args:
+        values: the numbers.
+        what: names them in the message.
+        shape: the expected shape. If it begins with -1, any number of rows is allowed, and an empty
+            list stands for none.
+        least: the smallest number allowed.
 
     Raises:
         ValueError: another shape, or a number that is not finite or less than ``least``.
     """
     try:
-        found = np.asarray(values, dtype=np.float64)
+        array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(f"{what} must be numbers, got {type(values).__name__}") from None
-    if found.size == 0 and shape[:1] == (-1,):
+    if array.size == 0 and shape[:1] == (-1,):
         return np.empty((0, *shape[1:]))
-    if found.ndim != len(shape) or any(
-        n not in (-1, m) for n, m in zip(shape, found.shape, strict=True)
+    if array.ndim != len(shape) or any(
+        n not in (-1, m) for n, m in zip(shape, array.shape, strict=True)
     ):
-        raise ValueError(f"{what} must have the shape {shape}, got {found.shape}")
-    good = np.isfinite(found) & (found >= least)
+        raise ValueError(f"{what} must have the shape {shape}, got {array.shape}")
+    good = np.isfinite(array) & (array >= least)
     if not good.all():
         bound = "" if least == -np.inf else f" from {least:g}"
         first = np.argwhere(~good)[0].tolist()
         at = f" at {first}" if shape else ""
-        raise ValueError(f"{what} must be finite{bound}, got {found[tuple(first)]:g}{at}")
-    return found
+        raise ValueError(f"{what} must be finite{bound}, got {array[tuple(first)]:g}{at}")
+    return array
 
 
 def as_pose(X: ArrayLike, what: str = "this") -> Array:
-    """Poses X (..., 4, 4) as floats; ``what`` they are, for the message.
+    """Poses X (..., 4, 4) as floats, checked; ``what`` names them in the message.
 
     Raises:
         ValueError: another shape, numbers that are not finite, R no rotation matrix or mirrored, or
@@ -72,13 +81,13 @@ def as_pose(X: ArrayLike, what: str = "this") -> Array:
         if off <= 1e-6 and last <= 1e-9 and (np.linalg.det(R) > 0.0).all():
             return X
     raise ValueError(
-        f"{what} is no pose (4, 4): finite numbers, a rotation matrix (not mirrored) and a last "
+        f"{what} is not a pose (4, 4): finite numbers, a rotation matrix (not mirrored) and a last "
         "row of 0, 0, 0, 1 are needed"
     )
 
 
 def transform(rotation: ArrayLike | None = None, translation: ArrayLike | None = None) -> Array:
-    """X (4, 4) from R (3, 3) and p (3,); identity where omitted."""
+    """The pose X (4, 4) with rotation R (3, 3) and translation p (3,); the identity if omitted."""
     X = np.eye(4)
     if rotation is not None:
         X[:3, :3] = rotation
@@ -88,7 +97,7 @@ def transform(rotation: ArrayLike | None = None, translation: ArrayLike | None =
 
 
 def inverse(X_AB: Array) -> Array:
-    """X_BA (4, 4)."""
+    """The inverse X_BA (4, 4) of a pose X_AB: [R^T, -R^T p]."""
     R = X_AB[:3, :3]
     return transform(R.T, -R.T @ X_AB[:3, 3])
 
@@ -120,7 +129,7 @@ def rpy(R: Array) -> Array:
 
 
 def quaternion(R: Array) -> Array:
-    """Unit quaternion (x, y, z, w) (..., 4) of R (..., 3, 3), w >= 0. PyBullet's order."""
+    """The unit quaternion (x, y, z, w) (..., 4) of R (..., 3, 3), with w >= 0; PyBullet's order."""
     if R.ndim > 2:
         return np.asarray(_quaternions(R.reshape(-1, 3, 3)).reshape(*R.shape[:-2], 4))
     # Divide by the largest component, for numerical accuracy.
@@ -137,7 +146,7 @@ def quaternion(R: Array) -> Array:
 
 
 def _quaternions(R: Array) -> Array:
-    """``quaternion`` of many rotations: (m, 4) of (m, 3, 3)."""
+    """The quaternions (m, 4) of many rotations (m, 3, 3), see ``quaternion``."""
     a, b, c = R[:, 0, 0], R[:, 1, 1], R[:, 2, 2]
     products = np.empty((len(R), 4, 4))  # 4 q_i q_j
     for k, value in enumerate((1 + a - b - c, 1 - a + b - c, 1 - a - b + c, 1 + a + b + c)):
@@ -163,10 +172,10 @@ def rotation_from_quaternion(q: ArrayLike) -> Array:
     Raises:
         ValueError: it is not four finite numbers, or all are 0.
     """
-    found = as_numbers(q, "a quaternion", (4,))
-    if not found.any():
-        raise ValueError("a quaternion of zeros is no rotation")
-    x, y, z, w = found / np.linalg.norm(found)
+    values = as_numbers(q, "a quaternion", (4,))
+    if not values.any():
+        raise ValueError("a quaternion of zeros is not a rotation")
+    x, y, z, w = values / np.linalg.norm(values)
     return np.array(
         [
             [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
@@ -182,7 +191,10 @@ def to_pose7(X: Array) -> Array:
 
 
 def continuous(quaternions: Array) -> Array:
-    """The same rotations (T, ..., 4) without jumps: w >= 0 first, then the sign nearer the last."""
+    """The same rotations (T, ..., 4) without changes of sign from one quaternion to the next.
+
+    The first has w >= 0; each other one gets the sign that is nearer to the previous one.
+    """
     q = np.array(quaternions, dtype=np.float64)
     flips = np.concatenate([q[:1, ..., 3] < 0.0, (q[1:] * q[:-1]).sum(axis=-1) < 0.0])
     return np.where(np.logical_xor.accumulate(flips)[..., None], -q, q)
@@ -209,20 +221,22 @@ def wrap(angle: ArrayLike) -> Array:
 
 
 def nearest_turn(angle: ArrayLike, to: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> Array:
-    """Angles, by whole turns as near ``to`` others as limits allow; as they are if none is within.
+    """The angles plus whole turns, as near to the angles ``to`` as the limits allow.
 
-    The arguments are broadcast against each other.
+    An angle stays as it is if no number of turns takes it within its limits. The arguments are
+    broadcast against each other.
     """
     angle, to, lower, upper = (np.asarray(v, np.float64) for v in (angle, to, lower, upper))
+    # Two turns to either side of the best unlimited one, among which the limits choose.
     middle = np.round((np.clip(to, lower, upper) - angle) / (2.0 * np.pi))
-    found = angle + 2.0 * np.pi * np.stack([middle + k for k in range(-2, 3)])
-    off = np.where((found >= lower) & (found <= upper), np.abs(found - to), np.inf)
-    best = np.take_along_axis(found, off.argmin(axis=0)[None], axis=0)[0]
+    turned = angle + 2.0 * np.pi * np.stack([middle + k for k in range(-2, 3)])
+    off = np.where((turned >= lower) & (turned <= upper), np.abs(turned - to), np.inf)
+    best = np.take_along_axis(turned, off.argmin(axis=0)[None], axis=0)[0]
     return np.where(np.isfinite(off).any(axis=0), best, angle)
 
 
 def plane_poses(poses: ArrayLike) -> Array:
-    """X (..., 4, 4) of x, y, yaw (..., 3) in the plane z = 0."""
+    """The poses X (..., 4, 4) of x, y, yaw (..., 3), m and rad, in the plane z = 0."""
     at = np.asarray(poses, dtype=np.float64)
     X = np.zeros((*at.shape[:-1], 4, 4))
     X[..., 2, 2] = X[..., 3, 3] = 1.0

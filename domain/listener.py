@@ -1,4 +1,7 @@
-"""The progress protocol: the command line prints what it hears, a sweep keeps silent."""
+"""The progress callbacks of planning and execution.
+
+The command line prints progress, and a sweep ignores it.
+"""
 
 from __future__ import annotations
 
@@ -7,34 +10,37 @@ from typing import Any
 
 
 class Listener:
-    """Hears of progress. Every method does nothing here; override those that matter."""
+    """Receives progress. The methods of this class do nothing; override those that you need."""
 
     def stage(self, text: str) -> None:
-        """A stage begins."""
+        """A stage of planning or execution begins; ``text`` describes it."""
 
     def loaded(self, scene: Any) -> None:
         """The task's Scene has been read."""
 
     def fraction(self, text: str, done: float) -> None:
-        """A long step is done to this share, in [0, 1]."""
+        """A long step, described by ``text``, is done to a share in [0, 1]."""
 
     def skeleton(self, actions: tuple[str, ...]) -> None:
         """A plan is about to be refined."""
 
     def action(self, index: int, total: int, text: str, event: str) -> None:
-        """An action's refinement: ``start``, ``done``, or why it is tried again."""
+        """The refinement of an action: ``event`` is ``start``, ``done``, or why it is repeated."""
 
     def tried(self, base: Any, contact: Any, found: bool) -> None:
-        """A base pose (3,) was tried for a grasp, pose (4, 4) in the world; whether it will do."""
+        """A base pose (3,) was tried for a hand pose (4, 4), world frame, with or without success.
+
+        ``found`` says whether the base pose is suitable.
+        """
 
     def refined(self, index: int, state: Any, motions: Any) -> None:
-        """An action's Motions were found, by its index, from a State on."""
+        """The Motions of the action with this index were found; ``state`` is the State before."""
 
     def executing(self, name: str) -> None:
-        """A motion begins to be executed: its label in the log."""
+        """The execution of a motion begins; ``name`` is its label in the log."""
 
     def moved(self, q: Any, scene_q: Any, items: Any) -> None:
-        """Execution took a sample: robot (n,), scene joints (nj,), poses of items (ni, 7)."""
+        """Execution has logged a sample: q (n,), scene_q (nj,), poses of the items (ni, 7)."""
 
     def learned(self, text: str) -> None:
         """A constraint was learned, and why."""
@@ -43,14 +49,14 @@ class Listener:
         """A stage ended: its SearchRecord, PlanCheck, AuditedMotions or Execution."""
 
     def motions(self, report: Any) -> None:
-        """All motions are planned: they are in the run's ``Report``."""
+        """All motions are planned; they are in the run's ``Report``."""
 
     def results(self, results: Any, summaries: Any) -> None:
-        """All queries of a comparison are done: see ``studies.comparison.summary``."""
+        """All queries of a comparison are done; see ``studies.comparison.summary``."""
 
 
 class Relay(Listener):
-    """Passes on to ``listener`` all but the methods of its own."""
+    """A listener that passes progress on to another, except for the methods that it overrides."""
 
     def __init__(self, listener: Listener) -> None:
         self.listener = listener
@@ -60,6 +66,6 @@ class Relay(Listener):
 
 
 def is_heard(method: Callable[..., None]) -> bool:
-    """Whether a listener's method, ``listener.moved`` say, does anything."""
+    """Whether a listener overrides a method, such as ``listener.moved``."""
     function = getattr(method, "__func__", method)
     return function is not getattr(Listener, method.__name__, None)

@@ -1,6 +1,6 @@
-"""Log: the record of a kinematic or physics run (``states.npz``).
+"""Log: the record of an executed run (``states.npz``), kinematic or under physics.
 
-Validation, video and report read only the log and the scene. It holds no pickled objects.
+The validator, the video and the report read only the log and the scene. It has no pickled objects.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from galley.domain.frames import Array, frozen
 LOG_VERSION = 3
 MODES = ("kinematic", "physics", "files")
 OUTSIDE = "outside"
-"""Name in contacts of a pusher that is not in the scene: an injected disturbance."""
+"""Stands in contacts for an injected disturbance, which pushes but is not in the scene."""
 RECOVERY = re.compile(r"(recovery|correction) (\d{1,9}): ")
-"""How the label of a motion begins that belongs to a recovery, or the correction of a push
-(``ExecutionMonitor``); they are numbered together."""
+"""The beginning of a motion's label in a recovery, or in the correction of a push;
+``ExecutionMonitor`` numbers both together."""
 CLOSE, OPEN = "close fingers", "open fingers"
-"""Phases with which the label of a motion ends that begins to grip by force, or ends it."""
+"""The end of the label of a motion with which a grip by force begins, or ends."""
 _NUMBERS: dict[str, tuple[int | None, ...]] = {
     **dict.fromkeys(("q", "velocity", "command", "torque", "scene_q"), (None, None)),
     **dict.fromkeys(("time", "contact_distance", "contact_force"), (None,)),
@@ -47,30 +47,31 @@ _TEXTS: dict[str, tuple[int | None, ...]] = {
 
 @dataclass(frozen=True)
 class Log:
-    """A run, sampled at T times from 0 on, ``period`` apart.
+    """The log of a run, with T samples at intervals of ``period`` from time 0 on.
 
     Attributes:
-        time: seconds (T,), sample k at k * period.
-        q: measured robot configurations (T, n): base, arm, fingers.
-        velocity: joint velocities (T, n), rad/s or m/s.
-        command: commanded configurations (T, n).
-        torque: motor torques and forces (T, n), N m or N; NaN in a kinematic run.
-        scene_q: scene joint values (T, nj).
+        time: seconds (T,); sample k is at k * period.
+        q: measured robot configurations (T, n): base, arm, fingers; m and rad.
+        velocity: joint velocities (T, n), m/s and rad/s.
+        command: commanded configurations (T, n), m and rad.
+        torque: motor forces and torques (T, n), N and N m; NaN in a kinematic run.
+        scene_q: scene joint values (T, nj), m and rad.
         items: item poses in the world (T, ni, 7): x, y, z, qx, qy, qz, qw.
-        held: index of the item in the hand (T,), -1 for none; of several hands in the first.
-        others: likewise of the other hands (T, h - 1).
-        motion: index into ``motions`` of the current motion (T,).
-        motions: a label for each motion, ``"pick sugar burner h1 | approach"`` (m,).
-        declared: allowed contacts: (motion index, name, name) as text rows (k, 3).
+        held: index of the item in the (first) hand (T,), -1 for none.
+        others: the same for each of the other hands (T, h - 1).
+        motion: index in ``motions`` of the current motion (T,).
+        motions: label of each motion (m,), such as ``"pick sugar burner h1 | approach"``.
+        declared: the contacts that each motion allows, as text rows (k, 3): motion index and two
+            names. Any other contact is unexpected.
         ends: why each motion ended (m,): the guard that stopped it, or empty if it completed.
-        guards: N (m,), the contact force that each motion was to stop at; NaN where it had none,
-            or only one of the fingers.
-        names: everything that has been in contact (b,).
+        guards: force (N) at which each motion's guard triggers (m,); NaN without a guard, and for
+            motions of the fingers.
+        names: names of all bodies that were in contact (b,).
         contact_step: sample index of each contact (c,).
-        contact_pair: the two in contact (c, 2), as indices into ``names``.
-        contact_distance: metres (c,), negative in penetration.
-        contact_force: normal force, newtons (c,); NaN in a kinematic run. While an arm
-            moves under a guard, the largest mean over 1/240 s since the sample before.
+        contact_pair: the two bodies of each contact (c, 2), as indices in ``names``.
+        contact_distance: distance of each contact (c,), m; negative in penetration.
+        contact_force: normal force of each contact (c,), N; NaN in a kinematic run. While an arm
+            moves under a guard, it is the largest mean over 1/240 s since the previous sample.
         mode: one of ``MODES``.
         period: seconds between samples.
         duration: seconds of the whole run: the time of the last sample.
@@ -101,7 +102,7 @@ class Log:
 
     @property
     def holds(self) -> NDArray[np.int64]:
-        """What each hand holds (T, h): ``held`` and ``others``."""
+        """Index of the item in each hand (T, h), -1 for none: ``held`` and ``others``."""
         return np.column_stack([self.held, self.others]) if self.others.size else self.held[:, None]
 
     @cached_property
@@ -118,18 +119,21 @@ class Log:
 
     @cached_property
     def parts(self) -> dict[tuple[int, int], int]:
-        """Index in ``motions`` of motion k of part p. Part 0 is the plan, N the N-th recovery."""
-        found: dict[tuple[int, int], int] = {}
+        """Index in ``motions`` of each motion k of part p, by (p, k).
+
+        Part 0 is the original plan, part N the N-th recovery or correction.
+        """
+        indices: dict[tuple[int, int], int] = {}
         counts: dict[int, int] = {}
         for index, label in enumerate(self.motions.tolist()):
             match = RECOVERY.match(label)
             part = int(match.group(2)) if match else 0
-            found[part, counts.setdefault(part, 0)] = index
+            indices[part, counts.setdefault(part, 0)] = index
             counts[part] += 1
-        return found
+        return indices
 
     def touching(self, contact: int) -> tuple[str, str]:
-        """Names of the two things in a contact, by its index."""
+        """The names of the two bodies of a contact, by the contact's index."""
         a, b = self.contact_pair[contact]
         return str(self.names[a]), str(self.names[b])
 
@@ -139,8 +143,8 @@ class Log:
         Raises:
             BadInput: ``path`` can't be written.
         """
-        own = {each.name: np.asarray(getattr(self, each.name)) for each in fields(self)}
-        write_columns(path, {"log_version": np.array(LOG_VERSION), **own})
+        columns = {each.name: np.asarray(getattr(self, each.name)) for each in fields(self)}
+        write_columns(path, {"log_version": np.array(LOG_VERSION), **columns})
 
     @classmethod
     def load(cls, path: Path | str) -> Log:
@@ -158,7 +162,7 @@ class Log:
                 **{name: columns.integers(name, shape) for name, shape in _INDICES.items()},
                 **{name: columns.texts(name, shape) for name, shape in _TEXTS.items()},
             }
-            if "others" in columns:  # not of older runs
+            if "others" in columns:  # logs of older runs don't have it
                 values["others"] = columns.integers("others", (None, None))
         values["mode"] = str(values["mode"])
         for name in ("period", "duration"):

@@ -1,4 +1,4 @@
-"""OBJ and STL meshes, and convex hulls, the collision shape of meshes in every engine."""
+"""Reads OBJ and STL meshes, and computes convex hulls, the collision shape of a mesh."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from galley.domain.frames import Array, frozen
 MESH_SUFFIXES = (".obj", ".stl")
 _NORMAL_TOLERANCE = 1e-7  # per component, within which coplanar facets are merged
 _MIN_THICKNESS = 1e-9  # relative to the extent; a thinner hull is flat
-_MAX_COORDINATE = 1e12  # beyond, volumes overflow
+_MAX_COORDINATE = 1e12  # file units; larger coordinates let volumes overflow
 _MAX_SAMPLES = 20_000  # points of a mesh at which its depth below its hull is measured
-# A line of an OBJ file that begins as a vertex or a face and is none.
+# A line of an OBJ file that begins as a vertex or a face, but is malformed.
 _MALFORMED = re.compile(
     r"^(?:v(?= |$)(?!(?: +[-+]?\.?\d[-+.\deE]*){3}(?: |$))"
     r"|f(?= |$)(?!(?: +[1-9]\d*(?:/-?\d*){0,2}){3,}$))",
@@ -35,7 +35,12 @@ _NEEDS = {
 
 @dataclass(frozen=True)
 class CollisionMesh:
-    """A triangle mesh: points (n, 3) in file units, corner indices (t, 3)."""
+    """A triangle mesh.
+
+    Attributes:
+        points: vertices (n, 3), in file units.
+        triangles: indices (t, 3) of the corners of each triangle in ``points``.
+    """
 
     points: Array
     triangles: NDArray[np.int64]
@@ -43,15 +48,15 @@ class CollisionMesh:
 
 @dataclass(frozen=True)
 class MeshPart:
-    """The triangles of a file that have one material, to be drawn; n points, t triangles.
+    """The triangles of a file that have one material, for drawing: n points, t triangles.
 
     Attributes:
         points: (n, 3), in file units.
         triangles: corner indices (t, 3).
         normals: of the points (n, 3); None unless the file gives every corner one.
-        uvs: texture coordinates of the points (n, 2), from the lower left; None likewise.
+        uvs: texture coordinates of the points (n, 2), from the lower left; None without them.
         color: red, green and blue (3,), 0 to 1; None without a material.
-        texture: the picture (h, w, 3), multiplied with the colour; or None.
+        texture: the image (h, w, 3), which is multiplied by the colour; None without one.
     """
 
     points: Array
@@ -87,16 +92,16 @@ class Hull:
         return float(np.linalg.norm(self.vertices - self.centre, axis=1).max())
 
     def distance(self, points: ArrayLike) -> Array:
-        """Signed distance of points (..., 3) to the surface, negative inside: (...,), metres.
+        """Signed distances (...,), m, of points (..., 3) to the surface, negative inside.
 
-        Exact inside. Outside it is the distance to the farthest plane, a lower bound.
+        They are exact inside. Outside it is the distance to the farthest plane, a lower bound.
         """
         x = np.asarray(points, dtype=np.float64)
         return np.asarray((x @ self.normals.T - self.offsets).max(axis=-1))
 
 
 def hull(points: ArrayLike, max_vertices: int | None = None) -> Hull:
-    """The convex hull of points (n, 3), metres, by Qhull.
+    """The convex hull of points (n, 3), metres, by Qhull (Barber et al., 1996).
 
     Raises:
         ValueError: fewer than four points, non-finite or coplanar points, or a hull of more than
@@ -121,6 +126,7 @@ def hull(points: ArrayLike, max_vertices: int | None = None) -> Hull:
             f"has a convex hull of {len(vertices)} vertices, at most {max_vertices} are allowed"
         )
     normals = _distinct(qhull.equations[:, :3])
+    # New offsets for the merged normals, so that no vertex lies beyond a plane.
     offsets = (vertices @ normals.T).max(axis=0)
     width = offsets + (vertices @ -normals.T).max(axis=0)
     if width.min() <= _MIN_THICKNESS * float(np.ptp(vertices, axis=0).max()):
@@ -147,9 +153,14 @@ def hull_triangles(corners: Array) -> NDArray[np.int64]:
 
 
 def concavity(mesh: CollisionMesh, scale: float, around: Hull) -> float:
-    """Largest depth (m) of the scaled mesh's surface below its hull; 0 if the mesh is convex.
+    """Largest depth (m) of a mesh's surface below its convex hull; 0 if the mesh is convex.
 
-    Sampled at vertices and triangle centres, and at a subset of them for a large mesh.
+    It is sampled at vertices and triangle centres, and at a subset of them for a large mesh.
+
+    Args:
+        mesh: the mesh, in file units.
+        scale: metres per file unit.
+        around: the convex hull of the scaled mesh.
     """
     corners = mesh.points[mesh.triangles] * scale
     samples = np.concatenate([np.unique(corners.reshape(-1, 3), axis=0), corners.mean(axis=1)])
@@ -216,42 +227,45 @@ def read_parts(path: Path | str) -> list[MeshPart]:
 
 
 def _loaded(path: Path, materials: bool) -> list[dict[str, Any]]:
-    """What trimesh reads, unprocessed: the arrays of each material, or of all without them."""
+    """The arrays of each material as trimesh reads them, or of all in one without ``materials``."""
     ending = path.suffix.lower()
     if ending not in MESH_SUFFIXES:
         raise ValueError(f"{path.name}: this format is not supported, convert it to OBJ or STL")
     data = read_bytes(path)
     text = data.decode("utf-8", errors="replace")
     try:
-        found = _stl(data, text) if ending == ".stl" else _obj(path, text, materials)
+        read = _stl(data, text) if ending == ".stl" else _obj(path, text, materials)
     except (TypeError, ValueError) as error:
-        where = "" if str(error).startswith(":") else " can't be read: "
-        raise ValueError(f"{path.name}{where}{error}") from None
-    parts = list(found["geometry"].values()) if "geometry" in found else [found]
+        prefix = "" if str(error).startswith(":") else " can't be read: "
+        raise ValueError(f"{path.name}{prefix}{error}") from None
+    parts = list(read["geometry"].values()) if "geometry" in read else [read]
     return [{**part, "faces": _fans(part.get("faces", np.zeros((0, 3))))} for part in parts]
 
 
 def _fans(polygons: ArrayLike) -> NDArray[np.int64]:
-    """The polygons (n, k) as triangles (n (k - 2), 3)."""
+    """The polygons (n, k) as fans of triangles (n (k - 2), 3), each from its first corner."""
     corners = np.asarray(polygons, dtype=np.int64)
     fans = [corners[:, [0, k, k + 1]] for k in range(1, corners.shape[1] - 1)]
     return np.stack(fans, axis=1).reshape(-1, 3)
 
 
 def _stl(data: bytes, text: str) -> Any:
+    """The arrays of an STL file, binary or ASCII, as trimesh reads them."""
     from trimesh.exchange.stl import HeaderError, load_stl_ascii, load_stl_binary
 
     try:
         return load_stl_binary(io.BytesIO(data))
-    except HeaderError:  # its length is not that of a binary file
-        text += "" if "endsolid" in text.lower() else "\nendsolid"  # trimesh needs it
-        return load_stl_ascii(io.StringIO(text.replace("normal", "")))  # it logs broken ones
+    except HeaderError:  # it has not the length of a binary file, so it must be ASCII
+        text += "" if "endsolid" in text.lower() else "\nendsolid"  # trimesh needs this word
+        # Without the word "normal" trimesh doesn't read normals, and logs no broken ones.
+        return load_stl_ascii(io.StringIO(text.replace("normal", "")))
 
 
 def _obj(path: Path, text: str, materials: bool) -> Any:
+    """The arrays of an OBJ file; a ValueError begins with the number of a malformed line."""
     lines = (line.partition(" #")[0].strip().replace("\t", " ") for line in text.splitlines())
     text = "\n".join(lines)
-    if bad := _MALFORMED.search(text):  # trimesh would pass over it
+    if bad := _MALFORMED.search(text):  # trimesh would skip such a line
         line = text.count("\n", 0, bad.start()) + 1
         raise ValueError(f":{line}: {_NEEDS[bad[0][0]]}")
     if not materials:  # without trimesh, whose import takes as long as a short plan
@@ -267,7 +281,7 @@ def _obj(path: Path, text: str, materials: bool) -> Any:
 
 
 def _points_and_faces(text: str) -> dict[str, Any]:
-    """Of an OBJ file whose lines are well-formed, its points in order, and triangles of them."""
+    """The points of a well-formed OBJ file in their order, and its faces as triangles."""
     points = [line.split()[1:4] for line in re.findall(r"^v .*", text, re.M)]
     faces = [
         [int(corner.partition("/")[0]) - 1 for corner in line.split()[1:]]

@@ -1,4 +1,4 @@
-"""A command's options, declared once: a frozen dataclass, of which ``cli`` makes the parser.
+"""Declares a command's options as fields of a frozen dataclass; ``cli`` makes the parser of it.
 
 ::
 
@@ -10,11 +10,11 @@
         legend: bool = more(True, "say what each line is")
         film: FilmSize = group(FilmSize(fps=25), "film")
 
-is ``scene``, ``--grid N``, ``--colour {red,blue}``, ``--legend``, ``--no-legend``, and the options
-of ``FilmSize`` with another default; ``--legend`` stands last in the help, under "more".
-``command(options: Draw)`` gets an instance. A tuple is an
-option with several values, a tuple of tuples one that may be repeated. The help has the defaults. A
-field that none of the functions here made is no option.
+declares ``scene``, ``--grid N``, ``--colour {red,blue}``, ``--legend``, ``--no-legend``, and the
+options of ``FilmSize`` with another default; ``--legend`` stands last in the help, under "more".
+``command(options: Draw)`` gets an instance. A tuple is an option with several values, a tuple of
+tuples one that may be repeated. The help shows the defaults. A field that was not made by one of
+these functions is no option.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from dataclasses import MISSING, field
 from typing import Any
 
 REQUIRED: Any = MISSING
-"""As a default: the option must be given."""
+"""The default of an option that must be given."""
 
 
 def option(
@@ -32,18 +32,19 @@ def option(
     """A field that is an option.
 
     Args:
-        default: of the field. A ``bool`` has a ``--no-`` option too, unless this is False.
-        about: for the help, a whole sentence, to which the default is added.
-        metavar: the value's name in the help, in place of the type's.
-        how: what ``add_argument`` shall get in place of what the type says; ``flag``, in place of
-            the field's name; ``either``, a name shared by options of which only one may be given.
+        default: the default value. A ``bool`` has a ``--no-`` option too, unless this is False.
+        about: the help text, to which the default is added.
+        metavar: the value's name in the help; None derives it from the type.
+        how: arguments of ``add_argument`` that override those derived from the type. Two more are
+            ``flag``, the option's name instead of the field's, and ``either``, a name shared by
+            options of which only one may be given.
     """
     named = {} if metavar is None else {"metavar": metavar}
     return field(default=default, metadata={"about": about, **named, **how})
 
 
 def more(default: Any, about: str, metavar: str | tuple[str, ...] | None = None, **how: Any) -> Any:
-    """As ``option``, for one that few users need: it stands last in the help."""
+    """An ``option`` that few users need, so it stands last in the help."""
     return option(default, about, metavar, more=True, **how)
 
 
@@ -58,7 +59,7 @@ def group(defaults: Any, title: str = "") -> Any:
     """A field that has options of its own, as a dataclass.
 
     Args:
-        defaults: an instance of it, with the options' defaults.
-        title: they stand apart under it in the help.
+        defaults: an instance of that dataclass, with the options' defaults.
+        title: heading under which the help lists these options; empty for no heading.
     """
     return field(default=defaults, metadata={"title": title})

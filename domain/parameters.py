@@ -1,7 +1,7 @@
-"""The schema of contact parameters: each field of a model has a unit, bounds and a sentence.
+"""The schema of a model's parameters: each has a unit, bounds and a sentence.
 
-A model is a frozen dataclass whose fields are made by ``parameter`` and which calls ``check`` in
-``__post_init__``. The same schema makes command-line options and error messages.
+A model is a frozen dataclass whose fields are made by ``parameter``, and which calls ``check`` in
+``__post_init__``. Command-line options and error messages are derived from the same schema.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ class Quantity:
     """A kind of number.
 
     Attributes:
-        unit: SI, ``"1"`` for a ratio.
-        low, high: bounds; both allowed.
-        above: ``low`` itself is not allowed.
-        infinite: ``inf`` is allowed.
+        unit: SI unit; ``"1"`` for a ratio.
+        low: lower bound.
+        high: upper bound, which is allowed itself.
+        above: whether a value must be greater than ``low``; otherwise ``low`` is allowed.
+        infinite: whether ``inf`` is allowed.
     """
 
     unit: str
@@ -30,7 +31,7 @@ class Quantity:
 
     @property
     def rule(self) -> str:
-        """What a value must be, for messages: ``a number from 0 to 1``."""
+        """The rule for values, for messages, such as ``a number from 0 to 1``."""
         if self.low == -math.inf:
             text = "a finite number"
         elif self.high < math.inf:
@@ -43,7 +44,7 @@ class Quantity:
         """``value`` as a float.
 
         Raises:
-            ValueError: it is no number, or out of bounds; the message names it.
+            ValueError: it is no number, or out of bounds; the message begins with ``name``.
         """
         try:
             number = float(value)
@@ -83,7 +84,7 @@ def parameter(default: float, quantity: Quantity, about: str) -> Any:
 
 
 def parameters(model: Any) -> tuple[Field[Any], ...]:
-    """The fields of a dataclass, in order, that ``parameter`` made."""
+    """The fields of a dataclass that were made by ``parameter``, in order."""
     return tuple(each for each in fields(model) if "quantity" in each.metadata)
 
 
@@ -91,8 +92,8 @@ def check(model: Any) -> None:
     """Convert the parameters of a frozen dataclass instance to floats within their bounds.
 
     Raises:
-        ValueError: one is not; the message names parameter and value.
+        ValueError: a value is no number or out of bounds; the message has parameter and value.
     """
-    for each in parameters(model):
-        value = each.metadata["quantity"].checked(each.name, getattr(model, each.name))
-        object.__setattr__(model, each.name, value)
+    for own in parameters(model):
+        value = own.metadata["quantity"].checked(own.name, getattr(model, own.name))
+        object.__setattr__(model, own.name, value)  # the dataclass is frozen

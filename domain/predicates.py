@@ -1,4 +1,7 @@
-"""Geometric meaning of the predicates on, in, inside, opened, near and grasp."""
+"""Geometric meaning of the predicates on, in, inside, opened, near and grasp.
+
+The validator has an independent implementation: ``validation.goal``.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +17,16 @@ from galley.domain.scene.model import Binding, Item, Region, Scene, Spot, Stance
 from galley.domain.scene.stable_poses import heading_axis, tilt
 from galley.domain.state import State, item_pose
 
-GAP = 0.005  # m, between an item's underside and its support
-TILT = np.radians(5.0)  # rad, of the item's z axis from the vertical
+GAP = 0.005  # m, largest distance between an item's underside and its support
+TILT = np.radians(5.0)  # rad, largest tilt of an item that stands
 CLOSED = 0.005  # m (rad for a door), up to which a joint counts as closed
-SPOT_RADIUS = 0.010  # m in the plane, from an item's centre to its spot
-SPOT_YAW = float(np.radians(5.0))  # rad, from an item's yaw to its spot's
+SPOT_RADIUS = 0.010  # m in the plane, largest distance of an item's centre from its spot
+SPOT_YAW = float(np.radians(5.0))  # rad, largest difference of an item's yaw from its spot's
 
 
 @dataclass(frozen=True)
 class PredicateVerdict:
-    """Whether a predicate holds, and why."""
+    """Whether a predicate holds, and the figures that decided it, as text."""
 
     holds: bool
     why: str
@@ -44,9 +47,10 @@ def _pose_in_region(
 
 
 def on(scene: Scene, state: State, item_name: str, region: Region, X_WH: Array) -> PredicateVerdict:
-    """On an allowed face, its centre over the region, small gap. Does not check that it is at rest.
+    """Whether an item stands on a surface region.
 
-    An item is to stand upright, unless the scene allows it any face.
+    It must stand on an allowed face (upright, unless the scene allows it any face), with its centre
+    over the region and its underside at most ``GAP`` from it. Whether it is at rest is not checked.
     """
     if scene.item_index[item_name] in state.in_hands:
         return PredicateVerdict(False, f"{item_name} is in the hand")
@@ -60,7 +64,7 @@ def on(scene: Scene, state: State, item_name: str, region: Region, X_WH: Array) 
 def rests_on(
     scene: Scene, state: State, item_name: str, region: Region, X_WH: Array
 ) -> PredicateVerdict:
-    """``on``, whichever way up the item is."""
+    """``on`` with the item in any orientation: only its centre and its underside count."""
     X_BI = _pose_in_region(scene, state, item_name, region, X_WH)
     bottom = float((X_BI[:3, :3] @ corners(scene.item(item_name)).T + X_BI[:3, 3:4])[2].min())
     gaps = []
@@ -78,13 +82,13 @@ def rests_on(
 def inside(
     scene: Scene, state: State, item_name: str, region: Region, joint: str | None, X_WH: Array
 ) -> PredicateVerdict:
-    """Its bounding box lies within the region, and ``joint``, if given, is closed."""
+    """Whether an item's bounding box lies within a region and ``joint``, if given, is closed."""
     if scene.item_index[item_name] in state.in_hands:
         return PredicateVerdict(False, f"{item_name} is in the hand")
     X_BI = _pose_in_region(scene, state, item_name, region, X_WH)
     p_BC = corners(scene.item(item_name)) @ X_BI[:3, :3].T + X_BI[:3, 3]
     lower, upper = region.boxes[0]
-    # An item on the drawer's floor may have the same gap as on a surface.
+    # An item on the drawer's floor may sink in or stick out by the same gap as on a surface.
     excess = float(max((lower - p_BC).max(), (p_BC - upper).max()))
     if excess > GAP:
         return PredicateVerdict(
@@ -103,10 +107,10 @@ def inside(
 def at_spot(
     scene: Scene, state: State, item_name: str, region: Region, spot: Spot, X_WH: Array
 ) -> PredicateVerdict:
-    """Its centre and yaw agree with the spot.
+    """Whether an item's centre and yaw agree with a spot.
 
-    An item's yaw is that of its x axis, seen from above; if that axis is vertical, that of its z
-    axis where it may lie, else it has none.
+    An item's yaw is the direction of its x axis, seen from above. If the item may lie and its x
+    axis is vertical, it is the direction of the z axis. Otherwise such an item has no yaw.
     """
     X_BI = _pose_in_region(scene, state, item_name, region, X_WH)
     distance = float(np.linalg.norm(X_BI[:2, 3] - spot.xy))
@@ -125,7 +129,7 @@ def at_spot(
 
 
 def opened(scene: Scene, state: State, joint: str) -> PredicateVerdict:
-    """The scene joint is further from zero than ``CLOSED``."""
+    """Whether a scene joint is farther from zero than ``CLOSED``."""
     k = scene.joint_index[joint]
     value = float(state.scene_q[k])
     amount = f"{value:.3f} rad" if scene.joints[k].kind == "revolute" else f"{1e3 * value:.1f} mm"
@@ -133,10 +137,10 @@ def opened(scene: Scene, state: State, joint: str) -> PredicateVerdict:
 
 
 def near(stance: Stance, base: Array) -> PredicateVerdict:
-    """The base pose (x, y, heading) lies in the stance set."""
+    """Whether a base pose (x, y, heading), m and rad, lies in a stance set."""
     x, y, heading = (float(v) for v in base[:3])
-    where = f"the base stands at ({x:.2f}, {y:.2f}, {heading:.2f})"
-    return PredicateVerdict(stance.contains(np.asarray(base[:3])), where)
+    why = f"the base stands at ({x:.2f}, {y:.2f}, {heading:.2f})"
+    return PredicateVerdict(stance.contains(np.asarray(base[:3])), why)
 
 
 def fact_holds(
@@ -144,7 +148,12 @@ def fact_holds(
 ) -> PredicateVerdict | None:
     """Whether a PDDL fact holds in the geometry; None if it has no geometric meaning.
 
-    ``bindings`` are those of the fact's arguments, in order.
+    Args:
+        scene: the scene.
+        state: the State.
+        name: the predicate.
+        bindings: the bindings of the fact's arguments, in order.
+        X_WH: the hand's pose (4, 4), for a held item.
     """
     kinds = tuple(binding.kind for binding in bindings)
     if name == "near" and kinds == ("furniture",):
@@ -168,7 +177,7 @@ def _at_place(
 ) -> PredicateVerdict:
     """``on``, ``in`` or ``inside`` of an item and a piece of furniture."""
     if place.region is None:
-        return PredicateVerdict(False, f"{place.object} has no region to put things")
+        return PredicateVerdict(False, f"{place.object} has no region to put things in")
     region = scene.region(place.region)
     if name == "on" and region.kind != "surface":
         return PredicateVerdict(False, f"{place.object} has no surface, only an inside")
@@ -197,6 +206,8 @@ def state_facts(
     """Evaluates every fact over some predicates and objects in the geometry.
 
     Args:
+        scene: the scene.
+        state: the State.
         predicates: the number of arguments of each predicate, by name.
         bindings: the binding of each PDDL object.
         X_WH: the hand's pose (4, 4), for a held item.

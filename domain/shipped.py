@@ -1,4 +1,4 @@
-"""The files that ship with Galley: where they are, and how a bare name finds one."""
+"""Finds the files that ship with Galley, by their bare names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCENARIOS = _DOMAIN / "scenarios"
 ROBOTS = _DOMAIN / "robots"
 TEMPLATES = _DOMAIN / "templates"
 ALONE = TEMPLATES / "robot" / "alone.yaml"  # a scene with a floor, to show a robot in
-# The files that docs/ names, too: those of an own skill, of contact and of pushing.
+# The documentation names these, too: files of a user-defined skill, of contact and of pushing.
 WIPING = _DOMAIN.parent / "docs" / "wiping"
 EXAMPLES = _DOMAIN.parent / "examples"
 PLACES = (KITCHEN, SCENARIOS, ROBOTS, WIPING, EXAMPLES / "contact", EXAMPLES / "pushing")
@@ -23,17 +23,18 @@ _SCENE = re.compile(r"^galley_scene:", re.MULTILINE)
 
 
 def shipped_file(given: str | Path, folder: Path | str = Path()) -> Path:
-    """The file that a path names; a shipped one if it is a bare name that ``folder`` lacks.
+    """The file that a path names: the user's, or a shipped one if the path is a bare name.
 
-    Every reader of YAML, PDDL and own skills asks here, so that
-    ``galley plan --domain drawers.pddl`` works anywhere, and a file of the user's wins.
+    Every reader of YAML, PDDL and user-defined skills calls this function. So
+    ``galley plan --domain drawers.pddl`` works in any folder, and a file of the user takes
+    precedence.
 
     Args:
         given: the path as the user wrote it.
-        folder: what it is relative to.
+        folder: the folder that it is relative to.
 
     Returns:
-        The path; ``folder / given`` where neither exists.
+        The path; ``folder / given`` if neither file exists.
     """
     folder, given = Path(folder), os.fspath(given)
     own = folder / given
@@ -44,36 +45,39 @@ def shipped_file(given: str | Path, folder: Path | str = Path()) -> Path:
 
 
 def companions(problem: str | Path) -> dict[str, Path]:
-    """The ``domain`` and the ``scene`` of a problem's file, by these names, as far as they exist.
+    """The domain file and the scene file that belong to a problem file, as far as they exist.
 
-    The domain is the shipped file named as the problem's domain; the scene a file beside the
-    problem that has its name: ``task.yaml`` or ``task_scene.yaml`` beside ``task.pddl``.
+    The domain is the shipped file that has the name of the problem's domain. The scene is a file
+    beside the problem: ``task.yaml`` or ``task_scene.yaml`` beside ``task.pddl``.
+
+    Returns:
+        Their paths, under the keys ``domain`` and ``scene``.
     """
-    path, found = shipped_file(problem), {}
+    path, files = shipped_file(problem), {}
     try:
         named = _NAMED.search(path.read_text(encoding="utf-8", errors="replace"))
         for scene in (path.with_suffix(".yaml"), path.with_name(f"{path.stem}_scene.yaml")):
-            if not scene.is_file() or "scene" in found:
+            if not scene.is_file() or "scene" in files:
                 continue
             if _SCENE.search(scene.read_text(encoding="utf-8", errors="replace")):
-                found["scene"] = scene
-    except (OSError, ValueError):  # no such file, which its reader will say
+                files["scene"] = scene
+    except (OSError, ValueError):  # no such file, which the reader of the problem will report
         return {}
     if named and _exists(domain := KITCHEN / f"{named[1].lower()}.pddl"):
-        found["domain"] = domain
-    return found
+        files["domain"] = domain
+    return files
 
 
 def did_you_mean_file(path: str | Path) -> str:
-    """A suggestion for a path that does not exist: the most similar file beside it or shipped.
+    """A suggestion for a path that doesn't exist: the most similar file, beside it or shipped.
 
-    Only files of the same ending are suggested, and only the name without it is compared.
+    Only files with the same suffix are suggested, and names are compared without it.
     """
     path = Path(path)
     stems = []
-    for place in (path.parent, *PLACES):
+    for folder in (path.parent, *PLACES):
         try:
-            stems += [each.stem for each in place.iterdir() if each.suffix == path.suffix]
+            stems += [file.stem for file in folder.iterdir() if file.suffix == path.suffix]
         except (OSError, ValueError):  # no such folder, a NUL
             continue
     match = closest_match(path.stem, sorted(set(stems))) if path.suffix else None

@@ -12,15 +12,18 @@ _RESTING = f"{HAND} "
 
 
 def resting_hand(hand: str) -> str:
-    """The parent of what a hand holds while another one acts: its frame is the robot's base's."""
+    """The parent name of an item in a hand that doesn't act; its frame is the robot's base."""
     return f"{_RESTING}{hand}"
 
 
 @dataclass(frozen=True)
 class Placement:
-    """An item's parent frame P and its pose X_PI (4, 4).
+    """The placement of an item: its pose in the frame of the parent that it moves with.
 
-    P is ``world``, a body's name, ``hand`` for the hand that acts, or ``resting_hand`` of another.
+    Attributes:
+        parent: the parent P: ``world``, a body's name, ``hand`` for the acting hand, or
+            ``resting_hand`` of another one.
+        X_PI: pose (4, 4) in the frame of P.
     """
 
     parent: str
@@ -35,11 +38,12 @@ class State:
     """Robot configuration, scene joint values and item placements.
 
     Attributes:
-        q: robot configuration (n,): base, arm, fingers.
-        scene_q: scene joint values (nj,), in the order of ``scene.joints``.
+        q: robot configuration (n,): base, arm, fingers; m and rad.
+        scene_q: scene joint values (nj,), m and rad, in the order of ``scene.joints``.
         items: placements, in the order of ``scene.items``.
-        hand: name of the hand that acts, of a robot with several; else empty. The others stand
-            still in the base, with what they hold. ``motion.effects.seen_by`` changes it.
+        hand: name of the acting hand of a robot with several hands; else empty. The other hands
+            stay where they are relative to the base, with the items that they hold.
+            ``motion.effects.seen_by`` changes the acting hand.
     """
 
     q: Array
@@ -62,7 +66,7 @@ class State:
 
     @property
     def held(self) -> int | None:
-        """Index of the item in the hand that acts, or None."""
+        """Index of the item in the acting hand, or None."""
         for index, placement in enumerate(self.items):
             if placement.parent == HAND:
                 return index
@@ -70,18 +74,18 @@ class State:
 
     @property
     def resting(self) -> dict[int, str]:
-        """Indices of the items in hands that do not act, with the names of these."""
+        """The items in hands that don't act: index of the item, name of the hand."""
         parents = ((k, each.parent) for k, each in enumerate(self.items))
         return {k: p.removeprefix(_RESTING) for k, p in parents if p.startswith(_RESTING)}
 
     def holds(self, hands: Sequence[str]) -> tuple[int | None, ...]:
-        """What each of a robot's hands holds, in their order; of one hand for no names."""
+        """Index of the item in each of the named hands, or None; one hand has the empty name."""
         rests = {hand: index for index, hand in self.resting.items()}
         return tuple(self.held if h == self.hand else rests.get(h) for h in hands or ("",))
 
     @property
     def in_hands(self) -> set[int | None]:
-        """Indices of the items in any hand; None is among them if the one that acts is empty."""
+        """Indices of the items in any hand; with None among them if the acting hand is empty."""
         return {self.held, *self.resting}
 
 
@@ -101,7 +105,7 @@ def item_pose(scene: Scene, state: State, index: int, X_WH: Array) -> Array:
 
 
 def parent_pose(scene: Scene, state: State, parent: str) -> Array:
-    """X_WP (4, 4) of any parent but the hand that acts."""
+    """The pose X_WP (4, 4) of any parent except the acting hand."""
     if parent.startswith(_RESTING):
         return base_pose(state.q)
     return scene.body_pose(parent, state.scene_q)
@@ -124,7 +128,10 @@ def placement_at(scene: Scene, X_WI: Array, scene_q: Array) -> Placement:
 
 
 def _moving_body(scene: Scene, X_WI: Array, scene_q: Array) -> str:
-    """The body with whose volume region an item at X_WI (4, 4) moves, or ``world``."""
+    """The body whose volume region contains an item at X_WI (4, 4), or ``world``.
+
+    The item moves with that body, such as a drawer.
+    """
     for region in scene.regions:
         if region.kind != "volume":
             continue

@@ -1,4 +1,4 @@
-"""PDDL actions in words: ``(pick sugar burner h1)`` is "pick up the sugar box from the burner"."""
+"""PDDL actions as English: ``(pick sugar burner h1)``, "pick up the sugar box from the burner"."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PREPOSITION = re.compile("at|behind|beside|by|from|into?|near|off|on|onto|over|
 
 
 def in_words(action: str, scene: Scene | None = None) -> str:
-    """An action as an English clause, without capital and full stop.
+    """An action as an English clause, without a capital letter and a full stop.
 
     Known actions have sentences of their own. Any other is its name and then its arguments; two
     arguments are joined by the preposition in which the name ends: ``(stack_on cup saucer)`` is
@@ -41,13 +41,13 @@ def in_words(action: str, scene: Scene | None = None) -> str:
         scene: says what the objects are; without it, they are called by their PDDL names.
     """
     name, *objects = action.strip().removeprefix("(").removesuffix(")").split() or [""]
-    bindings = {each.object: each for each in scene.bindings} if scene else {}
-    kinds = [bindings[each].kind if each in bindings else "" for each in objects]
-    nouns = [_noun(each, bindings.get(each)) for each in objects]
+    bindings = {binding.object: binding for binding in scene.bindings} if scene else {}
+    kinds = [bindings[object_].kind if object_ in bindings else "" for object_ in objects]
+    nouns = [_noun(object_, bindings.get(object_)) for object_ in objects]
     if scene is not None and scene.robot.hands:
-        called = {each.object: f"the {each.target} hand" for each in scene.bindings}
+        hands = {binding.object: f"the {binding.target} hand" for binding in scene.bindings}
         every = zip(objects, kinds, nouns, strict=True)
-        nouns = [called[each] if kind == "hand" else noun for each, kind, noun in every]
+        nouns = [hands[object_] if kind == "hand" else noun for object_, kind, noun in every]
     known = _ACTIONS.get((name, *kinds))
     if known is not None:
         clause = known.format(*nouns)
@@ -68,7 +68,7 @@ def _clause(name: str, nouns: list[str]) -> str:
 
 
 def _noun(name: str, binding: Binding | None) -> str:
-    """What an object is called: "the sugar box"; plainly its name if it is no thing of the scene.
+    """The noun for an object, such as "the sugar box"; its PDDL name if the scene doesn't have it.
 
     Items are named as in the scene. Furniture has its label, or its PDDL name, completed by the
     region's (``blue`` on ``blue_mat`` is "the blue mat", ``drawer_inside`` stays "the drawer").

@@ -1,6 +1,6 @@
-"""YAML files read by pydantic models: all errors at once, each at its line and column.
+"""Reads YAML files by pydantic models: all errors at once, each at its line and column.
 
-Scalars reach the models as text, so that a name like ``on`` is no truth value; null is ``NULL``,
+The models get scalars as text, so that a name like ``on`` is no truth value; null becomes ``NULL``,
 which no type accepts. Each YAML node knows its file and line, so nodes of several files can be
 merged into one tree.
 """
@@ -55,7 +55,7 @@ At = tuple[int | str, ...]  # the keys and indices that lead to a value
 _Value = TypeVar("_Value")
 _Model = TypeVar("_Model", bound=BaseModel)
 
-# What pydantic's kinds of error are called here, in full or by the type that was expected.
+# Messages for pydantic's kinds of error, by the whole kind or by its first word, the type expected.
 _WORDS = {
     "greater_than": "must be greater than {gt:g}, got {value}",
     "greater_than_equal": "must be at least {ge:g}, got {value}",
@@ -81,7 +81,7 @@ _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")  # of models, of d
 
 @dataclass(frozen=True)
 class Length(GroupedMetadata):
-    """Annotates a list of exactly ``n`` values, of which bounds would tell one only."""
+    """Annotates a list of exactly ``n`` values; the error names both lengths."""
 
     n: int
 
@@ -153,14 +153,17 @@ class FileModel(BaseModel):
         return next(iter(self.given(*self.one_of)))
 
     def given(self, *keys: str) -> dict[str, Any]:
-        """Those of the keys, or of all, that the file gives, with their values."""
+        """The keys, among these or all, that the file gives, with their values."""
         keys = keys or tuple(type(self).model_fields)
         return {key: getattr(self, key) for key in keys if key in self.model_fields_set}
 
 
 def parameter_fields(model: type, required: Collection[str] = ()) -> dict[str, Any]:
-    """The parameters of a dataclass, see ``parameters``, as fields of ``create_model``."""
-    found: dict[str, Any] = {}
+    """The parameters of a dataclass (see ``parameters``) as fields for pydantic's ``create_model``.
+
+    Those named in ``required`` have no default.
+    """
+    definitions: dict[str, Any] = {}
     for each in parameters(model):
         quantity: Quantity = each.metadata["quantity"]
         most = math.inf if quantity.infinite else LARGEST
@@ -169,14 +172,14 @@ def parameter_fields(model: type, required: Collection[str] = ()) -> dict[str, A
         if (high := min(quantity.high, most)) < math.inf:  # else a NaN would be "at most inf"
             bounds["le"] = high
         default = ... if each.name in required else each.default
-        found[each.name] = (Annotated[float, Field(**bounds)], default)
-    return found
+        definitions[each.name] = (Annotated[float, Field(**bounds)], default)
+    return definitions
 
 
 def named(section: str) -> Any:
     """A check that a word is one of the names in the validation's context under ``section``.
 
-    Any word will do if there are none: the section could not be read.
+    Any word is accepted if the context has None there, as that section could not be read.
     """
 
     def check(word: str, info: ValidationInfo) -> str:
@@ -187,7 +190,7 @@ def named(section: str) -> Any:
 
 
 def version(known: int) -> Any:
-    """A check of the version of a format."""
+    """A check that the version of a format is the ``known`` one."""
 
     def check(number: float) -> float:
         if number != known:
@@ -209,24 +212,24 @@ def _checked_name(word: str, known: Collection[str]) -> str:
 
 
 class Draft7(GenerateJsonSchema):
-    """JSON Schema of what files hold: no titles, and null nowhere."""
+    """The generator of JSON Schemas (draft 7) of files: without titles, and null is not allowed."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
-        """Never."""
+        """False: no field gets a title."""
         return False
 
     def model_schema(self, schema: core_schema.ModelSchema) -> dict[str, Any]:
-        """With the keys of which exactly one must stand."""
+        """The schema of a model, with the keys of which a file must give exactly one."""
         keys = getattr(schema["cls"], "one_of", ())
         choice = {"oneOf": [{"required": [key]} for key in keys]} if keys else {}
         return {**super().model_schema(schema), **choice}
 
     def nullable_schema(self, schema: core_schema.NullableSchema) -> dict[str, Any]:
-        """That of what is not None, which says that a key is absent."""
+        """The schema without None, which stands for a key that is absent."""
         return self.generate_inner(schema["schema"])
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> dict[str, Any]:
-        """Without the default None."""
+        """The schema of a field with a default; a default None is left out."""
         if "default" in schema and schema["default"] is None:
             return self.generate_inner(schema["schema"])
         return super().default_schema(schema)
@@ -236,9 +239,9 @@ class YamlFile:
     """A YAML file, and the errors found in it so far.
 
     Attributes:
-        path: the file, shipped with Galley if a bare name says so.
-        root: its document.
-        errors: the errors.
+        path: the path of the file; that of a shipped one if a bare name was given.
+        root: the root node of its document.
+        errors: the errors found so far.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -255,29 +258,30 @@ class YamlFile:
         self.errors: list[InputError] = []
 
     def read(self, kind: type[_Model], context: Any = None) -> _Model:
-        """What the file holds, by a model.
+        """The file's contents, validated by a model.
 
         Args:
             kind: the model.
-            context: for its validators.
+            context: context for the model's validators.
 
         Raises:
             BadInput: every error found.
         """
         data = self.data()
         try:
-            found = kind.model_validate(data, context=context)
+            contents = kind.model_validate(data, context=context)
         except ValidationError as invalid:
             self._record(kind, invalid.errors(include_url=False))
             raise self.bad_input() from None
         self.finish()
-        return found
+        return contents
 
     def data(self) -> Any:
-        """The document as dictionaries, lists and text; see the module."""
+        """The document as dictionaries, lists and text; null is ``NULL``."""
         return self._data(self.root, (), {})
 
     def _data(self, node: yaml.Node, at: At, known: dict[int, Any]) -> Any:
+        """``data`` of a node at a path; ``known`` has the data of each node read, by its id."""
         if isinstance(node, yaml.ScalarNode):
             if is_null(node):
                 return NULL
@@ -295,35 +299,35 @@ class YamlFile:
         return known[id(node)]
 
     def names(self, *at: str) -> tuple[str, ...] | None:
-        """The names in the mapping at a path; None if there is none."""
-        _, node, known = self._found(at)
+        """The names in the mapping at a path; None if there is no mapping."""
+        _, node, known = self._located(at)
         if known != at or not isinstance(node, yaml.MappingNode):
             return None
         return tuple(dict.fromkeys(str(key.value) for key, _ in node.value))
 
     def pairs(self, node: yaml.Node, at: At) -> dict[str, tuple[yaml.Node, yaml.Node]]:
-        """Key and value of each entry of a mapping; a name that is given twice is an error."""
-        found: dict[str, tuple[yaml.Node, yaml.Node]] = {}
+        """The key and the value of each entry of a mapping; a name given twice is an error."""
+        entries: dict[str, tuple[yaml.Node, yaml.Node]] = {}
         for key, value in node.value if isinstance(node, yaml.MappingNode) else ():
             name = str(key.value)
             if not isinstance(key, yaml.ScalarNode):
                 self.fault(at, f"a key must be a word, got {described(key)}", key)
                 continue
-            if name in found:
+            if name in entries:
                 self.fault((*at, name), "is given twice", key)
-            if name not in found or is_null(found[name][1]):  # that one was the slip
-                found[name] = (key, value)
-        return found
+            if name not in entries or is_null(entries[name][1]):  # the empty one was the mistake
+                entries[name] = (key, value)
+        return entries
 
     def node(self, at: At) -> yaml.Node:
-        """The value at a path, or the last one on the way there."""
-        return self._found(at)[1]
+        """The value at a path, or the last value on the way there."""
+        return self._located(at)[1]
 
-    def _found(self, at: At) -> tuple[yaml.Node, yaml.Node, At]:
-        """The node that stands for a value in messages, the value, and the path as far as it goes.
+    def _located(self, at: At) -> tuple[yaml.Node, yaml.Node, At]:
+        """The node that stands for a value in messages, the value, and the part of the path to it.
 
-        A part that the file does not have is a missing key, or pydantic's: a union's case, a
-        validator's name, the ``[key]`` of a mapping.
+        A part of the path that the file doesn't have is a missing key, or was added by pydantic:
+        the case of a union, the name of a validator, the ``[key]`` of a mapping.
         """
         place = node = self.root
         known: At = ()
@@ -334,28 +338,28 @@ class YamlFile:
                 pairs = [(each, each) for each in node.value[part : part + 1]]
             else:
                 pairs = []
-            if pairs:  # of a name that is given twice the value that ``pairs`` takes
+            if pairs:  # of a name given twice, the same value as the method ``pairs`` chooses
                 place, node = next((pair for pair in pairs if not is_null(pair[1])), pairs[0])
                 if place.start_mark.name != node.start_mark.name:
-                    place = node  # the value stands in a file of its own
+                    place = node  # the value is in another file: report it there
                 known = (*known, part)
         return place, node, known
 
     def fault(self, at: At, what: str, place: yaml.Node | None = None) -> None:
-        """Record an error in the value at a path; ``place`` overrides where that is."""
-        found, _, known = self._found(at)
+        """Record an error in the value at a path, at the line of ``place`` if it is given."""
+        own, _, known = self._located(at)
         key = dotted(at if place else known)
-        error = InputError(*node_place(place or found), f"{key}: {what}" if key else what)
+        error = InputError(*node_place(place or own), f"{key}: {what}" if key else what)
         if error not in self.errors:
             self.errors.append(error)
 
     def warn(self, at: At, what: str) -> None:
         """Log a warning about the value at a path: it is allowed, but may be a mistake."""
-        place, _, known = self._found(at)
+        place, _, known = self._located(at)
         _log.warning("%s", InputError(*node_place(place), f"{dotted(known)}: {what}"))
 
     def made(self, at: At, make: Callable[[], _Value]) -> _Value | None:
-        """What ``make`` returns; its ValueError is an error at the path, and gives None."""
+        """The result of ``make``; if it raises ValueError, records an error and returns None."""
         try:
             return make()
         except ValueError as error:
@@ -367,7 +371,8 @@ class YamlFile:
 
         def order(error: InputError) -> Any:
             own = error.file != str(self.path), error.file
-            missing = "needs the key" in error.what  # perhaps only misspelt further on in the line
+            # Last in its line: the key may only be misspelt, which another error there says.
+            missing = "needs the key" in error.what
             return *own, error.line or 0, missing, error.column or 0, error.what
 
         return BadInput(sorted(self.errors, key=order))
@@ -378,23 +383,24 @@ class YamlFile:
             raise self.bad_input()
 
     def places(self) -> dict[str, SourceLocation]:
-        """The place of each dotted key."""
+        """The place in a file of each dotted key, such as ``items.block.pose``."""
         return {key: node_place(node) for key, node in _places(self.root, "")}
 
-    def _record(self, kind: type[BaseModel], found: list[ErrorDetails]) -> None:
-        for *above, name in [each["loc"] for each in found if each["type"] in _UNKNOWN]:
-            if _KINDS.fullmatch(str(name)):  # all others follow from it
+    def _record(self, kind: type[BaseModel], errors: list[ErrorDetails]) -> None:
+        """Record pydantic's errors in plain words, without those that follow from others."""
+        for *above, name in [each["loc"] for each in errors if each["type"] in _UNKNOWN]:
+            if _KINDS.fullmatch(str(name)):  # all other errors below follow from this one
                 self.fault((*above, name), "begins another kind of file than is read here")
-                found = [each for each in found if each["loc"][: len(above)] != tuple(above)]
-        broken = {error["loc"][:k] for error in found for k in range(len(error["loc"]))}
-        meant = set()  # a misspelt key is not missing, too
-        for error in found:
+                errors = [each for each in errors if each["loc"][: len(above)] != tuple(above)]
+        broken = {error["loc"][:k] for error in errors for k in range(len(error["loc"]))}
+        meant = set()  # keys that are misspelt, and so not missing
+        for error in errors:
             if error["type"] in _UNKNOWN:
                 *above, name = error["loc"]
                 known = _fields_at(kind, above)
                 meant.add((*above, closest_match(str(name), known)))
                 self.fault(error["loc"], unknown("key", str(name), known))
-        for error in found:
+        for error in errors:
             if error["type"] in ("missing", "missing_argument"):
                 if error["loc"] not in meant:
                     self.fault(error["loc"][:-1], f"needs the key '{error['loc'][-1]}'")
@@ -404,6 +410,7 @@ class YamlFile:
                 self._record_value(error)
 
     def _record_value(self, error: ErrorDetails) -> None:
+        """Record an error in a value."""
         node, context = self.node(error["loc"]), error.get("ctx", {})
         got, value = described(node), getattr(node, "value", "")
         if error["type"] in ("literal_error", "enum") and isinstance(value, str):
@@ -420,8 +427,8 @@ class YamlFile:
 def _document(text: str, name: str) -> yaml.Node | None:
     """The root of a document, None if it is empty.
 
-    One process reads the same files again and again (trials of a sweep, a scene that others
-    extend): the last few trees are kept and shared, so nobody may change a node.
+    A process may read the same files many times (trials of a sweep, a scene that others extend).
+    So the last few trees are cached and shared, and no code may change a node.
     """
     loader = yaml.SafeLoader(text)
     loader.name = name  # for the marks of all nodes
@@ -429,6 +436,11 @@ def _document(text: str, name: str) -> yaml.Node | None:
 
 
 def _parsed(path: Path) -> yaml.Node:
+    """The root of a file's document.
+
+    Raises:
+        BadInput: the file can't be read, or is empty or not valid YAML.
+    """
     text = read_text(path, LARGEST_FILE)
     try:
         node = _document(text, str(path))
@@ -440,12 +452,13 @@ def _parsed(path: Path) -> yaml.Node:
         what = f"not valid YAML: the character U+{error.character:04X} is not allowed"
         raise BadInput.one(path, what, line, column) from None
     except yaml.MarkedYAMLError as error:
-        # What is never closed shows at the end of the file: the mistake is where it begins.
+        # A quote or bracket that is never closed is noticed at the end of the file only: report
+        # where it begins.
         begins = re.search("quoted|flow|simple key", error.context or "") and error.context_mark
         mark = begins or error.problem_mark or error.context_mark
         assert mark is not None
-        said = ", ".join(filter(None, (error.context, error.problem)))
-        what = f"not valid YAML: {said}"
+        problem = ", ".join(filter(None, (error.context, error.problem)))
+        what = f"not valid YAML: {problem}"
         raise BadInput.one(path, what, mark.line + 1, mark.column + 1) from None
     if node is None:
         raise BadInput.one(path, "is empty", 1)
@@ -453,7 +466,7 @@ def _parsed(path: Path) -> yaml.Node:
 
 
 def mapped(node: yaml.Node, change: Callable[[str, yaml.Node], yaml.Node]) -> yaml.Node:
-    """A mapping with its values changed, given each name and value; any other node as it is."""
+    """A mapping with each value replaced by ``change(name, value)``; other nodes are returned."""
     if not isinstance(node, yaml.MappingNode):
         return node
     pairs = [(key, change(str(key.value), value)) for key, value in node.value]
@@ -466,19 +479,19 @@ def is_null(node: yaml.Node) -> bool:
 
 
 def node_place(node: yaml.Node) -> SourceLocation:
-    """Where a value or key is."""
+    """The place in a file of a value or key."""
     mark = node.start_mark
     return SourceLocation(str(mark.name), int(mark.line) + 1, int(mark.column) + 1)
 
 
 def dotted(at: At) -> str:
-    """A path as messages have it: ``items.block.shapes[0]``."""
+    """A path in the form that messages use: ``items.block.shapes[0]``."""
     parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in at)
     return "".join(parts).lstrip(".")
 
 
 def _places(node: yaml.Node, key: str) -> Iterator[tuple[str, yaml.Node]]:
-    """Dotted key of each value, and the node that stands for it."""
+    """The dotted key of each value below a node, and the node that stands for it in messages."""
     if isinstance(node, yaml.ScalarNode):
         return
     named = isinstance(node, yaml.MappingNode)
@@ -499,13 +512,13 @@ def described(node: yaml.Node) -> str:
 
 
 def unknown(what: str, word: str, known: Collection[str]) -> str:
-    """The message on a word that is none of the known ones; ``what`` is ``key`` or ``value``."""
+    """The message for a word that is not among the known ones; ``what`` is ``key`` or ``value``."""
     hint = did_you_mean(word, known) or f"; known are {', '.join(known) or 'none'}"
     return f"unknown key{hint}" if what == "key" else f"unknown value '{word}'{hint}"
 
 
 def _fields_at(kind: Any, at: Sequence[int | str]) -> list[str]:
-    """The keys of the model at a path of errors below a model."""
+    """The keys of the model at a path, in pydantic's sense, below the model ``kind``."""
     for part in at:
         kind = _bare(kind)
         if isinstance(kind, type):

@@ -21,12 +21,12 @@ class Deviation:
     """One difference, larger than its threshold.
 
     Attributes:
-        kind: ``not-held`` (it was to be in the hand), ``held`` (it was not), ``slipped`` in the
-            hand, ``toppled``, ``moved``, ``drawer``, ``base`` or ``arm``.
-        name: of the item, scene joint or joint group.
-        amount: how far off, m or rad; 0 where it is a matter of yes or no.
+        kind: ``not-held`` (it should be in the hand), ``held`` (it should not be), ``slipped`` in
+            the hand, ``toppled``, ``moved``, ``drawer``, ``base``, ``arm`` or ``goal``.
+        name: name of the item, scene joint or joint group.
+        amount: size of the difference, m or rad; 0 if it is a matter of yes or no.
         unit: ``m``, ``rad`` or empty.
-        what: one sentence.
+        what: the difference in one sentence.
     """
 
     kind: str
@@ -42,26 +42,38 @@ class Deviation:
 def deviations(
     scene: Scene, robot: RobotModel, expected: State, observed: State, limits: Thresholds
 ) -> tuple[Deviation, ...]:
-    """All differences beyond the thresholds, items first, in the order of the scene."""
+    """All differences beyond the thresholds, items first, in the order of the scene.
+
+    Args:
+        scene: the scene as planned.
+        robot: the robot's model.
+        expected: the State that the executed motions should have led to.
+        observed: the State that the executor observes.
+        limits: the thresholds; a larger value tolerates more.
+    """
     robot = robot.acting(observed.hand)
     expected, hand_pose = seen_by(robot, expected), robot.kinematics.hand_pose
     states = expected, observed
     X_was, X_now = (item_poses(scene, state, hand_pose(state.q)) for state in states)
     items = zip(scene.items, expected.items, observed.items, X_was, X_now, strict=True)
-    found = filter(None, [_item(*item, limits) for item in items])
-    return (*found, *_joints(scene, robot, expected, observed, limits))
+    differences = filter(None, [_item(*item, limits) for item in items])
+    return (*differences, *_joints(scene, robot, expected, observed, limits))
 
 
 def _item(
     item: Item, was: Placement, now: Placement, X_was: Array, X_now: Array, limits: Thresholds
 ) -> Deviation | None:
-    """The difference of an item, where it was thought to be and where it is now."""
+    """The first difference of an item beyond its threshold, or None.
+
+    ``was`` and ``X_was`` (4, 4, world) are as expected, ``now`` and ``X_now`` as observed.
+    """
     name = item.name
     if was.parent == HAND and now.parent != HAND:
         where = ", ".join(f"{v:.2f}" for v in X_now[:3, 3])
         return Deviation("not-held", name, 0.0, "", f"{name} is not in the hand but at ({where})")
     if was.parent != HAND and now.parent == HAND:
         return Deviation("held", name, 0.0, "", f"{name} is still in the hand")
+    # A held item is compared in the hand's frame: an error of the arm is a deviation of its own.
     if now.parent == HAND:
         away, turned = _item_difference(item, was.X_PI, now.X_PI)
         if away > limits.slipped:
@@ -77,7 +89,7 @@ def _item(
         words = f"{name} has fallen over: it leans by {np.degrees(leans):.0f} degrees"
         return Deviation("toppled", name, leans, "rad", words)
     if away > limits.item_moved:
-        words = f"{name} is {1e3 * away:.1f} mm from where it was thought to be"
+        words = f"{name} is {1e3 * away:.1f} mm from its expected position"
         return Deviation("moved", name, away, "m", words)
     if turned > limits.item_turned:
         words = f"{name} is turned by {np.degrees(turned):.0f} degrees"
@@ -88,6 +100,7 @@ def _item(
 def _joints(
     scene: Scene, robot: RobotModel, expected: State, observed: State, limits: Thresholds
 ) -> list[Deviation]:
+    """Differences of the scene joints, of the base and of the arm's worst joint."""
     found = []
     for joint, was, now in zip(scene.joints, expected.scene_q, observed.scene_q, strict=True):
         if abs(now - was) > limits.joint_off:
@@ -101,9 +114,7 @@ def _joints(
     off = observed.q - expected.q
     away, turned = float(np.hypot(*off[base][:2])), abs(float(wrap(off[base][2])))
     if away > limits.base_off:
-        found.append(
-            Deviation("base", "base", away, "m", f"the base stands {1e3 * away:.0f} mm off")
-        )
+        found.append(Deviation("base", "base", away, "m", f"the base is {1e3 * away:.0f} mm off"))
     elif turned > limits.base_turned:
         words = f"the base is turned by {np.degrees(turned):.1f} degrees"
         found.append(Deviation("base", "base", turned, "rad", words))
@@ -116,18 +127,18 @@ def _joints(
 
 
 def _item_difference(item: Item, X_A: Array, X_B: Array) -> tuple[float, float]:
-    """``pose_difference`` for an item: how a round one is turned about its axis can't be seen."""
+    """``pose_difference`` of an item; a round item's turn about its own axis doesn't count."""
     away, turned = pose_difference(X_A, X_B)
     return away, _between(X_A[:3, 2], X_B[:3, 2]) if item.round else turned
 
 
 def pose_difference(X_A: Array, X_B: Array) -> tuple[float, float]:
-    """Metres and radians between two poses (4, 4)."""
+    """The distance (m) and the angle (rad, in [0, pi]) between two poses (4, 4)."""
     X = inverse(X_A) @ X_B
     cosine = np.clip(0.5 * (np.trace(X[:3, :3]) - 1.0), -1.0, 1.0)
     return float(np.linalg.norm(X[:3, 3])), float(np.arccos(cosine))
 
 
 def _between(a: Array, b: Array) -> float:
-    """Radians between two unit vectors."""
+    """The angle (rad) between two unit vectors (3,), accurate near 0 and pi."""
     return float(np.arctan2(np.linalg.norm(np.cross(a, b)), a @ b))

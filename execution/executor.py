@@ -1,6 +1,6 @@
-"""The executor interface: runs Motions one by one, and observes after each.
+"""The executor interface: an executor runs Motions one by one and observes after each.
 
-``Recorder`` records a Log.
+``Recorder`` collects samples and contacts into a Log.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ class Observation:
     """An observation at the end of a motion.
 
     Attributes:
-        state: as observed, not as planned.
+        state: the observed State, not the planned one.
         time: seconds into the run.
-        ended: why the motion ended early; empty if it did not.
+        ended: why the motion ended, such as ``contact, 12 N`` or ``grip, 24 N``; empty if it ran to
+            the end of its trajectory.
     """
 
     state: State
@@ -38,21 +39,21 @@ class Executor(Protocol):
     """Runs Motions: in a simulator, on a robot, or into files.
 
     ``observe`` may be called at any time. ``execute`` runs one motion to its end or until its
-    guard triggers, and returns an observation; the motion should begin where the robot is.
-    Whether the world is as planned is for the caller to compare.
+    guard triggers, and returns an observation; the motion should begin where the robot is. An
+    executor doesn't know the plan: ``monitor`` compares the observation with the expected State.
     """
 
     def observe(self) -> State:
         """The State as observed now."""
 
     def execute(self, motion: Motion, name: str) -> Observation:
-        """Run one motion; ``name`` stands in the log."""
+        """Run one motion; ``name`` is its label in the log."""
 
     def wait(self, seconds: float) -> None:
-        """Stand still for so long, so that released items come to rest."""
+        """Stand still for some seconds, so that released items come to rest."""
 
     def log(self) -> Log:
-        """Everything that was executed so far."""
+        """The Log of the run so far."""
 
     def close(self) -> None:
         """Release resources (a physics client, files). The log stays available."""
@@ -60,14 +61,17 @@ class Executor(Protocol):
 
 @dataclass(frozen=True)
 class Sample:
-    """The world at one time; or at m times in a row, with a leading axis of m.
+    """The world at one time, or at m successive times, with a leading axis of m.
 
     Attributes:
-        q, velocity, command, torque: of the robot's joints (n,).
-        scene_q: scene joint values (nj,).
-        items: poses in the world (ni, 7).
-        held: index of the item in the hand, or None; of several hands in the first.
-        others: likewise of the other hands.
+        q: measured robot configuration (n,), m and rad.
+        velocity: joint velocities (n,), m/s and rad/s.
+        command: commanded configuration (n,), m and rad.
+        torque: motor forces and torques (n,), N and N m; NaN in a kinematic run.
+        scene_q: scene joint values (nj,), m and rad.
+        items: item poses in the world (ni, 7): x, y, z, qx, qy, qz, qw.
+        held: index of the item in the (first) hand, or None.
+        others: the same for each of the other hands.
     """
 
     q: Array
@@ -80,18 +84,27 @@ class Sample:
     others: tuple[int | None, ...] = ()
 
 
-COLUMNS = ("q", "velocity", "command", "torque", "scene_q", "items")  # of a Sample and of a log
+# The arrays that a Sample and a Log share.
+COLUMNS = ("q", "velocity", "command", "torque", "scene_q", "items")
 
 
 @dataclass
 class Recorder:
-    """Records a Log.
+    """Records a Log: samples at a fixed period, motions and contacts. See ``Log`` for the columns.
 
     Attributes:
-        mode: of the Log.
+        mode: the Log's mode, one of ``domain.log.MODES``.
         period: seconds between samples.
-        on_sample: hears each sample; it may not change it.
+        on_sample: called with each sample, which it may not change.
         count: number of samples.
+        blocks: the samples in order; a block has a leading axis.
+        motion: the index of the motion of each block.
+        motions: the label of each motion.
+        ends: why each motion ended; empty if it ran to the end of its trajectory.
+        guards: the force (N) at which each motion's guard triggers; NaN without one.
+        declared: the contacts that each motion allows: its index as text, and two names.
+        names: the bodies that were in contact, each with its index in ``contacts``.
+        contacts: sample index, indices of the two bodies, distance (m) and normal force (N).
     """
 
     mode: str
@@ -99,7 +112,7 @@ class Recorder:
     on_sample: Callable[[Sample], None] | None = None
     count: int = 0
     blocks: list[Sample] = field(default_factory=list)
-    motion: list[int] = field(default_factory=list)  # of each block
+    motion: list[int] = field(default_factory=list)
     motions: list[str] = field(default_factory=list)
     ends: list[str] = field(default_factory=list)
     guards: list[float] = field(default_factory=list)
@@ -113,11 +126,9 @@ class Recorder:
         return (self.count - 1) * self.period
 
     def begin(self, name: str, motion: Motion | None = None) -> None:
-        """A motion begins; None: the robot stands still.
-
-        A guard of the fingers bounds no force: they press on.
-        """
+        """A motion with the label ``name`` begins; without ``motion`` the robot stands still."""
         k = len(self.motions)
+        # The fingers' guard is no upper bound: once it triggers, they go on pressing.
         guard = None if motion is None or motion.group == "fingers" else motion.guard
         declared = () if motion is None else sorted(motion.allowed)
         self.motions.append(name)
@@ -126,21 +137,21 @@ class Recorder:
         self.declared += [(str(k), a, b) for a, b in declared]
 
     def stand(self) -> None:
-        """The robot stands still, which needs a name if there was no motion before."""
+        """Label the samples to come if no motion has begun yet: every sample needs a label."""
         if not self.motions:
             self.begin("nothing to do")
 
     def ended(self, why: str) -> None:
-        """The present motion ended early, and why."""
+        """Record why the current motion ended; an empty text if it was not stopped early."""
         self.ends[-1] = why
 
     def sample(self, sample: Sample) -> None:
-        """The world one period after the sample before."""
+        """Record one sample, a period after the last one."""
         columns = {name: getattr(sample, name)[None] for name in COLUMNS}
         self.sample_many(Sample(**columns, held=sample.held, others=sample.others))
 
     def sample_many(self, samples: Sample) -> None:
-        """The world at the m periods after the sample before."""
+        """Record m samples, the first a period after the last one."""
         self.blocks.append(samples)
         self.motion.append(len(self.motions) - 1)
         self.count += len(samples.q)
@@ -152,19 +163,23 @@ class Recorder:
     def contact(
         self, a: str, b: str, distance: float, force: float = np.nan, step: int | None = None
     ) -> None:
-        """A contact at the latest sample, or at that with index ``step``.
+        """Record a contact.
 
         Args:
-            distance: m. force: normal, N; NaN: unknown.
+            a: name of one of the two bodies.
+            b: name of the other.
+            distance: m, negative in penetration.
+            force: normal force, N; NaN if it is unknown.
+            step: index of the sample; None for the latest one.
         """
         i, j = (self.names.setdefault(name, len(self.names)) for name in (a, b))
         self.contacts.append((self.count - 1 if step is None else step, i, j, distance, force))
 
     def log(self) -> Log:
-        """The Log so far, of at least one sample."""
+        """The Log so far; there must be at least one sample."""
         sizes = [len(block.q) for block in self.blocks]
         holds = [
-            [-1 if each is None else each for each in (block.held, *block.others)]
+            [-1 if item is None else item for item in (block.held, *block.others)]
             for block in self.blocks
         ]
         held = np.repeat(np.array(holds, dtype=np.int64), sizes, axis=0)

@@ -1,7 +1,7 @@
-"""Execution into files: what a controller of a real arm needs to run the motions.
+"""Execution into files, from which the controller of a real arm can run the motions.
 
-A folder with one CSV file a motion, an index ``motions.json`` with allowed contacts, guards and end
-poses, and a README.txt that explains both. Another executor runs and observes the motions.
+The folder has one CSV file per motion, an index ``motions.json`` with allowed contacts, guards and
+end poses, and a README.txt that explains both. Another executor runs and observes the motions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from galley.robots.model import RobotModel
 
 INDEX = "motions.json"
 SCHEMA_VERSION = 2
-_LONGEST = 80  # characters of a file's name, without number and ending
+_LONGEST = 80  # characters of a file's name, without number and suffix
 
 README = """\
 {title}
@@ -37,41 +37,42 @@ README = """\
 Run the motions in the order of motions.json. Each entry names a file beside it.
 All units are SI: m, rad, s, N. Poses are x, y, z, qx, qy, qz, qw.
 
-Files of kind "trajectory" (arm and base): CSV, a row every 1/rate s (rate_Hz), the last one at the
-exact end: time, then position, velocity and acceleration of each joint. Every motion is at rest at
-both ends and begins where the one before ends. The set-points keep the limits under "groups", so
+Files of kind "trajectory" (arm and base) are CSV: a row every 1/rate s (rate_Hz), and the last row
+at the exact end: time, then position, velocity and acceleration of each joint. Motions begin and
+end at rest, each where the previous one ends. The set-points keep the limits under "groups", so
 they can be streamed to a position or impedance controller. The base moves by x, y, heading.
 
-Files of kind "gripper": one row: width between the fingers, its speed, and the force. "move" goes
-to that width; "grasp" closes until the fingers hold something, and then presses with the force.
+Files of kind "gripper" have one row: width between the fingers, its speed, and the force. "move"
+goes to that width; "grasp" closes until the fingers hold something, then presses with the force.
 
-Of each motion motions.json says:
-  guard        stop early when the force against "direction" (in the world) exceeds "force"; "speed"
-               is the most at which the hand may move meanwhile; null: none
-  holds        the item, or the joint of the furniture, that the hand has hold of
-  hand         of a robot with several: which one; group and hand_at_end are its
+The entry of each motion in motions.json has:
+  guard        stop early when the force against "direction" (in the world) exceeds "force"; until
+               then the hand may move at most at "speed"; null: no guard
+  holds        the item, or the joint of the furniture, that the hand holds
+  hand         the hand that acts, if the robot has several; group and hand_at_end refer to it
   may_touch    pairs that may touch; any other contact is a fault: stop
   hand_at_end, scene_joints_at_end
-               where the hand (hand_link), drawers and doors are to be: compare before going on
+               where the hand (hand_link), drawers and doors should be: compare before going on
 
-This is no safety system. Nobody has run these files on your arm: check the start pose, begin at a
-fraction of the speed, and keep a hand on the stop button. Where the world is not as it was thought
-to be, the motions that follow no longer fit: observe, and plan anew.
+This is not a safety system. Nobody has run these files on your arm: check the start pose, begin at
+a fraction of the speed, and keep a hand on the stop button. If the world differs from the plan, the
+motions that follow no longer fit: observe, and plan again.
 """
 
 
 class FileExecutor:
     """Writes Motions into files (see ``Executor``) and has another executor run them.
 
-    Files of an earlier run that the folder's index names are replaced.
+    It replaces the files of an earlier run that the folder's index names.
 
     Args:
         inner: runs and observes the motions.
-        scene, robot: of the motions.
-        folder: made if missing; its parent exists.
+        scene: the scene as planned.
+        robot: the robot's model.
+        folder: folder for the files. It is created if it is missing, but its parent must exist.
 
     Raises:
-        BadInput: the folder can't be made or written.
+        BadInput: the folder can't be created or written.
     """
 
     def __init__(
@@ -126,13 +127,17 @@ class FileExecutor:
     # -- files -----------------------------------------------------------------------------------
 
     def _gripper(self, path: Path, motion: Motion) -> dict[str, Any]:
-        """A command for the gripper: width between the fingers (m), speed of it (m/s), force (N).
+        """Write a command for the gripper: width between the fingers (m), its speed, and a force.
 
-        ``grasp`` where the fingers close on something and are to press on it, else ``move``.
+        The command is ``grasp`` if the fingers close on something that they may touch, else
+        ``move``. A grasp's force is the scene's ``finger_force`` (N); speeds are m/s.
+
+        Returns:
+            What the motion's entry in the index says of the command.
         """
         ends = motion.trajectory.start, motion.trajectory.end
         robot = self.robot.acting(motion.hand)
-        start, width = (2.0 * float(robot.half_width(each)) for each in ends)
+        start, width = (2.0 * float(robot.half_width(end)) for end in ends)
         rates = np.abs(robot.finger_rates(width / 2.0))
         speed = float((2.0 * motion.trajectory.peaks(1) / rates).min())
         closes = width < start
@@ -140,13 +145,16 @@ class FileExecutor:
         force = self.scene.physics.finger_force if grasps else 0.0
         header = "time [s],width [m],speed [m/s],force [N]"
         write_atomically(path, f"{header}\n0.0,{width!r},{speed!r},{force!r}\n")
-        what = {"command": "grasp" if grasps else "move", "width_m": width, "speed_m_s": speed}
-        return {"kind": "gripper", "rows": 1, **what, "force_N": force}
+        command = {"command": "grasp" if grasps else "move", "width_m": width, "speed_m_s": speed}
+        return {"kind": "gripper", "rows": 1, **command, "force_N": force}
 
     def _entry(
         self, motion: Motion, name: str, file: str, how: dict[str, Any], before: State
     ) -> dict[str, Any]:
-        """The index's entry of one motion."""
+        """The entry of one motion in the index, with the State ``before`` it.
+
+        ``how`` has the keys that depend on the kind of file.
+        """
         model = effects(self.scene, self.robot, motion, before)
         state = model.at(motion.path.end)
         robot = model.robot
@@ -175,6 +183,7 @@ class FileExecutor:
         }
 
     def _index(self, finished: bool) -> None:
+        """Write the index of the motions so far; ``finished`` after the last one."""
         index = {
             "schema_version": SCHEMA_VERSION,
             "finished": finished,
@@ -193,9 +202,10 @@ class FileExecutor:
         """Remove the files of an earlier run."""
         try:
             old = json.loads((self.folder / INDEX).read_text())
-            names = [str(each["file"]) for each in old["motions"]]
+            names = [str(motion["file"]) for motion in old["motions"]]
         except (OSError, ValueError, KeyError, TypeError):
-            return  # none, or not ours
+            return  # there is no index, or not one of ours
+        # Only names that this class writes: an index from elsewhere must not delete other files.
         for name in names:
             if re.fullmatch(r"\d{3,}-[a-z0-9-]*\.csv", name):
                 (self.folder / name).unlink(missing_ok=True)
@@ -207,4 +217,5 @@ def _slug(name: str) -> str:
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:
+    """The values with arrays as lists, for JSON."""
     return {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in values.items()}

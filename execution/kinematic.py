@@ -18,18 +18,18 @@ from galley.execution.executor import LOG_PERIOD, Executor, Observation, Recorde
 from galley.motion.effects import Effects, effects, outcome
 from galley.motion.motion import Motion
 
-CONTACT_EVERY = 12  # samples between two looks at contacts
+CONTACT_EVERY = 12  # samples from one search for contacts to the next
 TOUCHING = 0.001  # m, nearer than this counts as a contact
 _ROUNDING = 1e-9  # s
 
 
 class KinematicExecutor:
-    """Sets joint states over time (see ``Executor``). What it observes is what was planned.
+    """Sets joint states over time (see ``Executor``). It always observes the planned State.
 
     Args:
-        world: computes contacts; is left in the latest state.
-        state: at the start.
-        on_sample: hears each sample of the log as it is taken.
+        world: computes contacts. It is left in the latest state.
+        state: the initial State.
+        on_sample: called with each sample of the log as it is taken.
     """
 
     def __init__(
@@ -64,7 +64,10 @@ class KinematicExecutor:
         self._stand(len(self._times(seconds)))
 
     def log(self) -> Log:
-        """See ``Executor.log``. Ends with one more sample, of the end, at rest."""
+        """See ``Executor.log``. Adds a last sample, at rest, if the run ends between two samples.
+
+        The last sample always has its contacts recorded.
+        """
         recorder = self._recorder
         recorder.stand()  # a log has at least one sample
         if recorder.time < self._clock - _ROUNDING or not recorder.count:
@@ -74,19 +77,23 @@ class KinematicExecutor:
         return recorder.log()
 
     def close(self) -> None:
-        """See ``Executor.close``: the world is its owner's to close."""
+        """See ``Executor.close``. The owner of the world closes it."""
 
     def _times(self, seconds: float) -> Array:
-        """Times (m,) of the samples that fall due while the clock goes on by so long, s."""
+        """Advance the clock by ``seconds``; returns the times (m,), s, of the samples due by then.
+
+        Samples stay on the grid of ``LOG_PERIOD``, whatever the durations of the motions.
+        """
         recorder = self._recorder
         end = self._clock + seconds
+        # At least as many as are due; those after ``end`` are dropped below.
         most = max(0, int((end - recorder.time) / LOG_PERIOD) + 2)
         times = (recorder.count - 1 + np.arange(most)) * LOG_PERIOD + LOG_PERIOD
         self._clock = end
         return np.asarray(times[times <= end + _ROUNDING])
 
     def _stand(self, count: int) -> None:
-        """Record so many samples of the present state, at rest."""
+        """Record ``count`` samples of the current state, at rest."""
         scene, robot, state = self.world.scene, self.world.robot, self._state
         everything = slice(0, robot.size)
         model = Effects(scene, robot, state, everything, np.eye(4), None)
@@ -104,6 +111,7 @@ class KinematicExecutor:
         recorder.sample_many(
             Sample(rows.q, velocity, rows.q, torque, rows.scene_q, rows.items, held, tuple(others))
         )
+        # The first multiple of CONTACT_EVERY from sample ``first`` on, counted from ``first``.
         for k in range(-first % CONTACT_EVERY, len(positions), CONTACT_EVERY):
             self._contacts(first + k, model.at(positions[k]))
 
@@ -120,7 +128,7 @@ def execute_all(
     motions: tuple[Motion, ...],
     names: tuple[str, ...],
 ) -> Log:
-    """Run motions in order, without monitoring; returns the log."""
+    """Run motions in order without a monitor, so deviations have no effect; returns the log."""
     for motion, name in zip(motions, names, strict=True):
         executor.execute(motion, name)
     return executor.log()

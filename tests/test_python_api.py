@@ -165,8 +165,8 @@ def test_a_failure_is_a_value_that_can_be_raised(refusal):
         ),
         (
             lambda task, solution: galley.execute(solution, noise="lots"),
-            "noise: no level or key 'lots'; there are none, low, moderate, high, or KEY=NUMBER,... "
-            "of friction, mass, position, turn, observation, observation_turn",
+            "noise: unknown level or key 'lots'; there are none, low, moderate, high, or "
+            "KEY=NUMBER,... of friction, mass, position, turn, observation, observation_turn",
         ),
         (
             lambda task, solution: galley.solve(task, seed="a"),

@@ -1,6 +1,6 @@
-"""Checks recorded contact forces: on what may not be touched, and beyond what a guard asks for.
+"""Checks recorded contact forces: those of unexpected contacts, and those beyond a motion's guard.
 
-Under physics hardly anything penetrates: a collision shows as a recorded force.
+In simulated physics bodies hardly penetrate, so a collision shows as a recorded force.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from galley.validation.verdict import Pair, Violation
 
 
 def contact_pairs(log: Log) -> list[Pair]:
-    """The names of the two bodies of each recorded contact."""
+    """The names of the two bodies of each recorded contact, in alphabetical order."""
     names = log.names.tolist()
     return [ordered_pair(names[i], names[j]) for i, j in log.contact_pair.tolist()]
 
 
 def declared_pairs(log: Log) -> list[frozenset[Pair]]:
-    """Pairs that may touch in each motion."""
+    """The pairs that may touch in each motion: the contacts that the log declares for it."""
     by_motion: list[set[Pair]] = [set() for _ in log.motions]
     for k, a, b in log.declared.tolist():
         by_motion[int(k)].add(ordered_pair(a, b))
@@ -34,7 +34,10 @@ def declared_pairs(log: Log) -> list[frozenset[Pair]]:
 
 
 def allowed_pairs(log: Log) -> list[frozenset[Pair]]:
-    """Pairs that may touch in each sample; those around a motion's end belong to both motions."""
+    """The pairs that may touch in each sample.
+
+    In the samples before and after a change of motion, the pairs of both motions may touch.
+    """
     declared = declared_pairs(log)
     pairs_at = [declared[k] for k in log.motion]
     for k in np.flatnonzero(np.diff(log.motion)):
@@ -46,13 +49,17 @@ def allowed_pairs(log: Log) -> list[frozenset[Pair]]:
 def check_contact_forces(
     scene: Scene, robot: RobotModel, log: Log, pairs: Sequence[Pair], tolerances: Tolerances
 ) -> tuple[float, list[Violation], list[Violation]]:
-    """Check recorded forces on robot links and held items from undeclared contacts.
+    """Check recorded forces on robot links and held items from unexpected contacts.
 
     Args:
-        pairs: see ``contact_pairs``.
+        scene: the scene of the run.
+        robot: the robot's model.
+        log: the log of the run.
+        pairs: the names of the two bodies of each contact, see ``contact_pairs``.
+        tolerances: ``force`` is the largest force (N) that is no violation.
 
     Returns:
-        The largest force (N), the violations, and as events the contacts of a link with an item in
+        The largest force (N), the violations, and the events. An event is a contact with an item in
         a motion that ended in a recovery: the item may have slipped, or stood elsewhere.
     """
     links, items = set(robot.links), [item.name for item in scene.items]
@@ -66,41 +73,51 @@ def check_contact_forces(
             continue
         held = {items[k] for k in log.holds[step] if k >= 0}
         if not force > 0.0 or not (links | held) & set(pair):
-            continue  # no force, or a NaN; or two things that the robot does not move
+            continue  # no force or NaN; or two bodies that the robot doesn't move
         largest = max(largest, force)
         if force > tolerances.force:
             key = pair, bool(recovered[log.motion[step]]) and not set(items).isdisjoint(pair)
             first.setdefault(key, float(log.time[step]))
             most[key] = max(most[key], force)
-    found: dict[bool, list[Violation]] = {False: [], True: []}
+    reports: dict[bool, list[Violation]] = {False: [], True: []}
     for ((a, b), excused), force in most.items():
         what = f"{a} is pushed against {b} with {force:.1f} N"
-        found[excused].append(Violation(first[(a, b), excused], what, "contact"))
-    return largest, found[False], found[True]
+        reports[excused].append(Violation(first[(a, b), excused], what, "contact"))
+    return largest, reports[False], reports[True]
 
 
 def check_guarded_forces(
     scene: Scene, robot: RobotModel, log: Log, pairs: Sequence[Pair], tolerances: Tolerances
 ) -> tuple[Violation, ...]:
-    """Check that what a guarded motion may touch is touched no harder than its guard asks for.
+    """Check the forces of allowed contacts against the guard of each motion.
 
-    What the hand does to a thing in a sample is the sum over its links and what it holds. A handle
-    between the fingers is left out: they press on it with what their motors exert.
+    The guard ends the motion at its force; the contact may exceed that force by a tolerance until
+    the arm has stopped. The force on a body in a sample is the sum over the hand's links and the
+    items that it holds. A gripped handle is left out: the fingers press on it by their own force.
 
     Args:
-        pairs: see ``contact_pairs``.
+        scene: the scene of the run.
+        robot: the robot's model.
+        log: the log of the run.
+        pairs: the names of the two bodies of each contact, see ``contact_pairs``.
+        tolerances: ``overshoot``, ``overshoot_share`` and ``overshoot_held`` bound the excess.
+
+    Returns:
+        For each motion at most one violation, of the largest force.
     """
     links, items = set(robot.links), [item.name for item in scene.items]
     motion_of, violations = log.motion[log.contact_step], []
     gripped: set[Pair] = set()
     for k, declared in enumerate(declared_pairs(log)):
-        mine = np.flatnonzero(motion_of == k).tolist()
+        own = np.flatnonzero(motion_of == k).tolist()
+        # A grip begins with the motion that ended in one, and ends with the first motion in which
+        # the pair has no contact.
         if str(log.ends[k]).startswith("grip"):
             gripped = {pair for pair in declared if not links.isdisjoint(pair)}
-        gripped &= {pairs[c] for c in mine}
+        gripped &= {pairs[c] for c in own}
         share = tolerances.overshoot_share * log.guards[k]
         sums: defaultdict[tuple[int, str], float] = defaultdict(float)
-        for c in mine:
+        for c in own:
             if pairs[c] in declared and pairs[c] not in gripped:
                 step = int(log.contact_step[c])
                 hand = links | {items[held] for held in log.holds[step] if held >= 0}
@@ -111,9 +128,9 @@ def check_guarded_forces(
         holding = (log.holds[step] >= 0).any()
         least = tolerances.overshoot_held if holding else tolerances.overshoot
         bound = log.guards[k] + max(least, share)
-        if force > bound:  # never, without a guard
+        if force > bound:  # False without a guard, whose force is NaN
             what = (
-                f"the hand presses on {other} with {force:.0f} N; the motion's guard asks for"
+                f"the hand presses on {other} with {force:.0f} N; the motion's guard stops at"
                 f" {log.guards[k]:.0f} N, and up to {bound:.0f} N are allowed"
             )
             violations.append(Violation(float(log.time[step]), what, "contact"))

@@ -1,8 +1,8 @@
 """Evaluates a PDDL goal in the final geometry of a run.
 
 The geometric meaning of ``on``, ``in``, ``inside``, ``opened``, ``near`` and ``grasp`` is
-implemented independently of ``domain.predicates``, which planning uses; tests compare the two. Here
-an item counts with its shapes, not its bounding box.
+implemented independently of ``domain.predicates``, which planning uses; tests compare the two. This
+module uses an item's shapes instead of its bounding box.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from galley.validation.poses import relative, rotated
 from galley.validation.tolerances import GOAL
 from galley.validation.verdict import GoalFact
 
-Lookup = Callable[[Fact], bool]
+Lookup = Callable[[Fact], bool]  # whether a ground fact holds
 Judge = Callable[[str, tuple[Binding, ...]], tuple[bool, str] | None]
-"""Whether a fact of a predicate about some things holds, and why; None: it can't tell."""
+"""Whether a predicate holds for the bindings of its arguments, and why; None: it can't tell."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +45,11 @@ class Goal:
     """The goal of a run.
 
     Attributes:
-        domain, problem: the PDDL task.
-        symbolic: facts that hold after the plan, or after the executed actions, symbolically; they
-            decide predicates that nothing else does, such as ``(empty h1)``.
-        judges: the first that can tell decides a fact without a geometric meaning.
+        domain: the PDDL domain.
+        problem: the PDDL problem, whose goal is evaluated.
+        symbolic: the facts after the plan, or after the executed actions, by their effects. They
+            decide predicates that nothing else decides, such as ``(empty h1)``.
+        judges: judges of facts without a geometric meaning; the first that knows one decides it.
     """
 
     domain: Domain
@@ -63,9 +64,11 @@ def evaluate_goal(goal: Goal, final: FinalState) -> tuple[GoalFact, ...]:
 
 
 def _evaluate_part(goal: Goal, final: FinalState, part: Formula) -> GoalFact:
+    """Evaluate one part of the goal; each fact is decided by the first source that knows it."""
     whys: dict[Fact, str] = {}
 
     def look(fact: Fact) -> bool:
+        # The geometry, then the judges, then the symbols.
         value = (
             evaluate_fact(final, fact)
             or _judged(goal, final.scene, fact)
@@ -83,15 +86,15 @@ def _evaluate_part(goal: Goal, final: FinalState, part: Formula) -> GoalFact:
 
 
 def _judged(goal: Goal, scene: Scene, fact: Fact) -> tuple[bool, str] | None:
-    """What the first judge says that can tell; None if none can."""
-    things = _things(scene, fact)
-    if things is None:
+    """The verdict of the first judge that knows a fact's predicate; None if none does."""
+    args = _arguments(scene, fact)
+    if args is None:
         return None
-    return next(filter(None, (each(fact.predicate, things) for each in goal.judges)), None)
+    return next(filter(None, (judge(fact.predicate, args) for judge in goal.judges)), None)
 
 
-def _things(scene: Scene, fact: Fact) -> tuple[Binding, ...] | None:
-    """What a fact's arguments are in the scene; None if it lacks one."""
+def _arguments(scene: Scene, fact: Fact) -> tuple[Binding, ...] | None:
+    """The scene elements bound to a fact's arguments; None if one is not bound."""
     bound = {binding.object: binding for binding in scene.bindings}
     if any(name not in bound for name in fact.args):
         return None
@@ -99,7 +102,14 @@ def _things(scene: Scene, fact: Fact) -> tuple[Binding, ...] | None:
 
 
 def formula_holds(goal: Goal, formula: Formula, binding: Mapping[str, str], look: Lookup) -> bool:
-    """Evaluate a formula with its variables bound to objects and its facts decided by ``look``."""
+    """Whether a formula holds.
+
+    Args:
+        goal: for the objects that quantifiers range over.
+        formula: the formula.
+        binding: the object bound to each free variable.
+        look: decides ground facts.
+    """
 
     def evaluate(part: Formula, more: Mapping[str, str] = binding) -> bool:
         return formula_holds(goal, part, more, look)
@@ -127,7 +137,7 @@ def formula_holds(goal: Goal, formula: Formula, binding: Mapping[str, str], look
 def _bindings(goal: Goal, variables: tuple[Variable, ...]) -> list[dict[str, str]]:
     """All assignments of objects of the right types to variables."""
     candidates = [
-        [thing.name for thing in goal.problem.objects if _is_a(goal.domain, thing.type, v.types)]
+        [each.name for each in goal.problem.objects if _is_a(goal.domain, each.type, v.types)]
         for v in variables
     ]
     names = [v.name for v in variables]
@@ -135,7 +145,7 @@ def _bindings(goal: Goal, variables: tuple[Variable, ...]) -> list[dict[str, str
 
 
 def _is_a(domain: Domain, name: str, types: tuple[str, ...]) -> bool:
-    """Whether a type is one of ``types``, or a subtype."""
+    """Whether a type is one of ``types``, or a subtype of one."""
     if name in types or OBJECT in types:
         return True
     parents = next((each.parents for each in domain.types if each.name == name), ())
@@ -144,13 +154,16 @@ def _is_a(domain: Domain, name: str, types: tuple[str, ...]) -> bool:
 
 @dataclass(frozen=True)
 class FinalState:
-    """The final geometry.
+    """The geometry at the end of a run. Poses are x, y, z, qx, qy, qz, qw.
 
     Attributes:
-        base: x, y, heading (3,). scene_q: scene joint values (nj,).
-        furniture: X_WB (7,) by name. items: X_WI (ni, 7).
-        gripped: which items are in the hand, in contact with both fingers.
-        still: which items are at rest.
+        scene: the scene of the run.
+        base: x, y, heading (3,) of the base, m and rad.
+        scene_q: scene joint values (nj,), m and rad.
+        furniture: the pose X_WB (7,) of each body, by name.
+        items: poses X_WI (ni, 7) of the items.
+        gripped: for each item, whether it is in a hand, in contact with both fingers.
+        still: for each item, whether it is at rest.
     """
 
     scene: Scene
@@ -164,40 +177,43 @@ class FinalState:
 
 def evaluate_fact(final: FinalState, fact: Fact) -> tuple[bool, str] | None:
     """Whether a fact holds and why; None for one without a geometric meaning."""
-    things = _things(final.scene, fact)
-    if things is None:
+    args = _arguments(final.scene, fact)
+    if args is None:
         return None
-    match fact.predicate, tuple(thing.kind for thing in things):
+    # A predicate has its meaning only with arguments of these kinds.
+    match fact.predicate, tuple(arg.kind for arg in args):
         case "near", ("furniture",):
-            return _near(final, things[0])
+            return _near(final, args[0])
         case "opened", ("furniture",):
-            return _opened(final, things[0])
+            return _opened(final, args[0])
         case "grasp", ("item",):
-            gripped = final.gripped[final.scene.item_index[things[0].target]]
-            return gripped, f"{things[0].target} is {'' if gripped else 'not '}in the hand"
+            gripped = final.gripped[final.scene.item_index[args[0].target]]
+            return gripped, f"{args[0].target} is {'' if gripped else 'not '}in the hand"
         case "on", ("item", "furniture"):
-            return _on(final, things[0], things[1])
+            return _on(final, args[0], args[1])
         case (("in" | "inside"), ("item", "furniture")):
-            return _within(final, things[0], things[1], closed=fact.predicate == "inside")
+            return _within(final, args[0], args[1], closed=fact.predicate == "inside")
     return None
 
 
 def _near(final: FinalState, place: Binding) -> tuple[bool, str]:
+    """Whether the base pose lies in the stance set of a piece of furniture, and why."""
     stance = final.scene.stance(place.target)
     x, y, heading = (float(v) for v in final.base)
-    where = f"the base stands at ({x:.2f}, {y:.2f}, {heading:.2f})"
+    why = f"the base stands at ({x:.2f}, {y:.2f}, {heading:.2f})"
     rounding = 1e-9
     if not all(
         low - rounding <= v <= high + rounding
         for v, low, high in zip((x, y), stance.lower[:2], stance.upper[:2], strict=True)
     ):
-        return False, where
+        return False, why
     # The smallest number of full turns that takes the heading to the lower bound or beyond.
     turns = np.ceil((stance.lower[2] - rounding - heading) / (2.0 * np.pi))
-    return bool(heading + 2.0 * np.pi * turns <= stance.upper[2] + rounding), where
+    return bool(heading + 2.0 * np.pi * turns <= stance.upper[2] + rounding), why
 
 
 def _opened(final: FinalState, place: Binding) -> tuple[bool, str]:
+    """Whether a drawer or door is open, and why."""
     if place.handle is None:
         return False, f"{place.object} has no handle to open it by"
     name, value, words = _opening(final, place.handle)
@@ -205,7 +221,7 @@ def _opened(final: FinalState, place: Binding) -> tuple[bool, str]:
 
 
 def _opening(final: FinalState, handle_name: str) -> tuple[str, float, str]:
-    """The handle's joint, its value, and the value in words."""
+    """Name and value (m or rad) of the joint that a handle moves, and the value as text."""
     k = final.scene.joint_index[final.scene.handle(handle_name).joint]
     joint, value = final.scene.joints[k], float(final.scene_q[k])
     words = (
@@ -217,6 +233,7 @@ def _opening(final: FinalState, handle_name: str) -> tuple[str, float, str]:
 
 
 def _on(final: FinalState, thing: Binding, place: Binding) -> tuple[bool, str]:
+    """Whether an item stands on a surface, on an allowed face and its centre over it, and why."""
     region = _region(final, place)
     if region is None or region.kind != "surface":
         return False, f"{place.object} has no surface to put things on"
@@ -282,13 +299,14 @@ def _at_spot(place: Binding, X_BI: Array, holds: bool, words: str, item: Item) -
         x_axis = _axis(X_BI, 2)  # of an item that lies with its x axis vertical
     if float(np.hypot(x_axis[0], x_axis[1])) < 1e-6:
         return False, f"{words}, and its x axis is vertical, so that it has no yaw"
-    # The angle between two directions in the plane, full turns aside.
+    # The angle between two directions in the plane, from 0 to pi.
     c, s = np.cos(place.spot.yaw), np.sin(place.spot.yaw)
     off = abs(float(np.arctan2(c * x_axis[1] - s * x_axis[0], c * x_axis[0] + s * x_axis[1])))
     return off <= GOAL.spot_turn, f"{words}, turned {np.degrees(off):.1f} degrees from its yaw"
 
 
 def _not_put_down(final: FinalState, index: int) -> str | None:
+    """Why an item doesn't count as put down; None if it does."""
     name = final.scene.items[index].name
     if final.gripped[index]:
         return f"{name} is in the hand"
@@ -296,6 +314,7 @@ def _not_put_down(final: FinalState, index: int) -> str | None:
 
 
 def _region(final: FinalState, place: Binding) -> Region | None:
+    """The region of a piece of furniture, or None."""
     return None if place.region is None else final.scene.region(place.region)
 
 
@@ -315,15 +334,17 @@ def _to_item(X_BI: Array, direction: Array) -> Array:
 
 
 def support_function(item: Item, direction: Array) -> float:
-    """Support function, metres: the maximum of direction . p_IQ over all points Q of an item.
+    """The support function (m): the maximum of direction . p_IQ over all points Q of an item.
 
     Args:
+        item: the item; only its shapes that collide count.
         direction: unit vector (3,) in the item's frame.
     """
     return max(_shape_support(shape, direction) for shape in item.shapes if shape.collision)
 
 
 def _shape_support(shape: Shape, direction: Array) -> float:
+    """The support function (m) of one shape, for a unit vector (3,) in the item's frame."""
     d = shape.X_BS[:3, :3].T @ direction
     centre = float(direction @ shape.X_BS[:3, 3])
     if shape.kind == "box":

@@ -1,7 +1,7 @@
 """Checks items: slip in the hand, support while they are loose, and rest at the end of the run.
 
-What is not in the hand and does not fall must stand on something. PyBullet's closest points say
-what is below an item; the robot's arm does not count.
+An item that is neither held nor falling must be supported by something. PyBullet's closest points
+say what is below it; the robot's arm does not count as a support.
 """
 
 from __future__ import annotations
@@ -23,17 +23,23 @@ from galley.validation.verdict import Violation
 
 _UPWARDS = 0.1  # vertical component of the normal of a contact that can carry something
 _DIFFERENCE = 3  # samples to either side for second differences
-_FALLING = 0.5  # share of gravity; what accelerates downwards by more is not supported, and falls
+_FALLING = 0.5  # share of gravity; an item that accelerates downwards by more counts as falling
 
 
 def check_slips(
     scene: Scene, log: Log, hands: Array, tolerances: Tolerances
 ) -> tuple[float, list[Violation], list[Violation]]:
-    """Check held items against the hands' poses X_WH (T, h, 7), motion by motion.
+    """Check that held items keep their pose in the hand, motion by motion.
+
+    Args:
+        scene: the scene of the run.
+        log: the log of the run.
+        hands: poses X_WH (T, h, 7) of the hands in each sample; NaN for an empty hand.
+        tolerances: ``slip`` (m) and ``slip_turn`` (rad) bound the motion in the hand.
 
     Returns:
-        The largest slip (m) during one motion, the violations, and as events the slips that led to
-        a recovery.
+        The largest slip (m) during one motion, the violations, and the events: slips that led to a
+        recovery.
     """
     violations: list[Violation] = []
     events: list[Violation] = []
@@ -57,9 +63,14 @@ def check_slips(
 
 
 def _held_ranges(log: Log, held: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Indices of the samples in which a hand holds an item (T,), one range per motion.
+    """The indices of the samples in which a hand holds an item, one range per motion.
 
-    Each begins with the last sample of the motion before, if the item was held there.
+    A range begins with the last sample of the previous motion if the item was held there: else a
+    slip from one motion to the next would be missed.
+
+    Args:
+        log: the log of the run.
+        held: index of the hand's item in each sample (T,), -1 for none.
     """
     cuts = np.flatnonzero(np.diff(log.motion) | np.diff(held)) + 1
     ranges = []
@@ -76,7 +87,10 @@ class SupportCheck:
     """Checks that every loose item is supported or falls, and that a held one is at the fingers.
 
     Attributes:
-        violations: of each item the first that lasts for ``support_time``, or until the end.
+        world: the world in which the log is replayed.
+        log: the log of the run.
+        tolerances: ``support``, ``support_time`` and ``grip`` matter here.
+        violations: the first fault of each item that lasts for ``support_time``, or until the end.
     """
 
     world: ReplayWorld
@@ -84,10 +98,10 @@ class SupportCheck:
     tolerances: Tolerances
     violations: list[Violation] = field(default_factory=list)
     _since: dict[int, tuple[float, str]] = field(default_factory=dict)  # by item
-    _told: set[int] = field(default_factory=set)
+    _reported: set[int] = field(default_factory=set)  # items with a violation already
 
     def __post_init__(self) -> None:
-        # So often that no fault that lasts a little longer falls between two checks.
+        # Four checks per ``support_time``: a fault that lasts a little longer is always found.
         self._stride = max(1, samples_in(self.log, self.tolerances.support_time) // 4)
         k = np.arange(len(self.log.time))
         before, after = np.maximum(k - _DIFFERENCE, 0), np.minimum(k + _DIFFERENCE, k[-1])
@@ -96,8 +110,8 @@ class SupportCheck:
         gravity = float(np.linalg.norm(self.world.scene.physics.gravity))
         base = self.world.robot.group("base")
         speed = np.abs(self.log.velocity[:, self.world.robot.slice("base")])
-        # What fell onto the base stands on it, but is not to drive along; braking for a recovery,
-        # the base may still roll.
+        # An item that fell onto the base may stand on it only while the base stands still. In a
+        # motion that ended in a recovery the base may still be braking.
         still = np.all(speed <= self.tolerances.rest_joint * base.velocity, axis=1)
         self._carries: NDArray[np.bool_] = still | ends_in_recovery(self.log)[self.log.motion]
         self._falls = (z[after] - 2.0 * z + z[before]) / lag < -_FALLING * gravity
@@ -107,7 +121,7 @@ class SupportCheck:
         last = k == len(self.log.time) - 1
         if k % self._stride and not last:
             return
-        for index in set(range(len(world.scene.items))) - self._told:
+        for index in set(range(len(world.scene.items))) - self._reported:
             words = self._fault(k, index)
             if not words:
                 self._since.pop(index, None)
@@ -115,11 +129,11 @@ class SupportCheck:
             now = float(self.log.time[k])
             began, words = self._since.setdefault(index, (now, words))
             if now - began >= self.tolerances.support_time - self.tolerances.time or last:
-                self._told.add(index)
+                self._reported.add(index)
                 self.violations.append(Violation(began, words, "floating"))
 
     def _fault(self, k: int, index: int) -> str:
-        """What is wrong with an item in sample ``k``, or nothing."""
+        """The fault of an item in sample ``k``, as text; empty if there is none."""
         name, robot = self.world.scene.items[index].name, self.world.robot
         hands = np.flatnonzero(self.log.holds[k] == index)
         if len(hands):
@@ -143,12 +157,18 @@ class SupportCheck:
 def check_rest(
     world: ReplayWorld, log: Log, tolerances: Tolerances
 ) -> tuple[tuple[bool, ...], tuple[bool, ...], list[Violation]]:
-    """Check the end of a log, whose last sample is set in ``world``.
+    """Check that robot, furniture and items are at rest at the end of a log.
 
-    Speeds are averaged over short windows of the last part of the log.
+    Speeds are averaged over short windows of the last ``rest_time`` (s) of the log.
+
+    Args:
+        world: in the state of the last sample.
+        log: the log of the run.
+        tolerances: ``rest_speed``, ``rest_time``, ``rest_joint``, ``rest_window`` and ``grip``.
 
     Returns:
-        Whether each item is at rest (ni,), whether it is in the hand, and the violations.
+        For each item whether it is at rest (ni,) and whether it is in a hand (ni,), and the
+        violations.
     """
     scene, robot, violations = world.scene, world.robot, []
     part = min(samples_in(log, tolerances.rest_time), len(log.time) - 1)
@@ -160,7 +180,7 @@ def check_rest(
         )
         for k, item in enumerate(scene.items)
     )
-    if part < 1:
+    if part < 1:  # a single sample shows no motion
         return (True,) * len(items), gripped, []
     begin, limit = -1 - part, tolerances.rest_speed
     speeds = [_fastest(log.items[begin:, k, :3], log.period, tolerances) for k in items]
@@ -180,12 +200,12 @@ def check_rest(
     for j in np.flatnonzero(np.abs(log.velocity[-1]) > tolerances.rest_joint * limits).tolist():
         speed = abs(log.velocity[-1, j])
         violations.append((-1, f"{robot.joints[j]} still moves at {speed:.3f}"))
-    found = [Violation(float(log.time[k]), f"{w} at the end", "moving") for k, w in violations]
-    return still, gripped, found
+    moving = [Violation(float(log.time[k]), f"{w} at the end", "moving") for k, w in violations]
+    return still, gripped, moving
 
 
-def _fastest(places: Array, period: float, tolerances: Tolerances) -> float:
-    """Largest mean speed of positions (m, d) over a short window."""
-    window = min(max(1, round(tolerances.rest_window / period)), len(places) - 1)
-    moved = np.linalg.norm(places[window:] - places[:-window], axis=1)
+def _fastest(positions: Array, period: float, tolerances: Tolerances) -> float:
+    """The largest mean speed of positions (m, d) over any window of ``rest_window`` (s)."""
+    window = min(max(1, round(tolerances.rest_window / period)), len(positions) - 1)
+    moved = np.linalg.norm(positions[window:] - positions[:-window], axis=1)
     return float(moved.max()) / (window * period)

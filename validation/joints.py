@@ -1,7 +1,7 @@
 """Checks joints: limits of position, velocity, acceleration and torque, and tracking of commands.
 
-A run without forces records no torques: inverse dynamics gives those that its motion requires, with
-the held item as a point mass at its centre.
+A run without forces records no torques. Inverse dynamics then gives the torques that its motion
+requires, with the held item as a point mass at its centre.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from galley.validation.verdict import Violation
 def check_limits(
     scene: Scene, robot: RobotModel, log: Log, tolerances: Tolerances
 ) -> tuple[float, float, list[Violation]]:
-    """Check position, velocity and acceleration limits of all joints.
+    """Check position, velocity and acceleration limits of all joints of robot and furniture.
+
+    Furniture has position limits only.
 
     Returns:
         The largest shares of the velocity and acceleration limits, and the violations.
@@ -33,10 +35,10 @@ def check_limits(
     furniture = [joint.name for joint in scene.joints]
     kinds = ["rad" if joint.kind == "revolute" else "m" for joint in scene.joints]
     lower, upper = (np.array([getattr(j, end) for j in scene.joints]) for end in ("lower", "upper"))
-    whole = join_groups(robot.name, list(robot.groups))
-    names, units = whole.joints, whole.units
+    joints = join_groups(robot.name, list(robot.groups))
+    names, units = joints.joints, joints.units
     speed, gain = _speeds(log), _accelerations(robot, log, tolerances)
-    speed_share, gain_share = speed / whole.velocity, gain / whole.acceleration
+    speed_share, gain_share = speed / joints.velocity, gain / joints.acceleration
 
     def moves(j: int) -> str:
         share = 100 * speed_share[:, j].max()
@@ -53,9 +55,9 @@ def check_limits(
         float(gain_share.max(initial=0.0)),
         [
             *_positions(log, furniture, kinds, log.scene_q, (lower, upper), tolerances),
-            *_positions(log, names, units, log.q, (whole.lower, whole.upper), tolerances),
-            *_each(log, speed_share > tolerances.velocity, moves, "velocity"),
-            *_each(log, gain_share > tolerances.acceleration, accelerates, "acceleration"),
+            *_positions(log, names, units, log.q, (joints.lower, joints.upper), tolerances),
+            *_faults(log, speed_share > tolerances.velocity, moves, "velocity"),
+            *_faults(log, gain_share > tolerances.acceleration, accelerates, "acceleration"),
             *_sideways(robot, log, tolerances),
         ],
     )
@@ -68,18 +70,26 @@ def _sideways(robot: RobotModel, log: Log, tolerances: Tolerances) -> list[Viola
     base = log.q[:, robot.slice("base")]
     step = np.diff(base, axis=0)
     heading = 0.5 * (base[1:, 2] + base[:-1, 2])
+    # The component of each step across the mean heading.
     speed = np.abs(step[:, 1] * np.cos(heading) - step[:, 0] * np.sin(heading)) / log.period
 
     def what(j: int) -> str:
-        return f"the base moves sideways at {speed.max():.2f} m/s, which its wheels can't"
+        return f"the base moves sideways at {speed.max():.2f} m/s, which its wheels can't do"
 
-    return _each(log, speed[:, None] > tolerances.sideways, what, "velocity")
+    return _faults(log, speed[:, None] > tolerances.sideways, what, "velocity")
 
 
-def _each(
+def _faults(
     log: Log, over: NDArray[np.bool_], what: Callable[[int], str], kind: str
 ) -> list[Violation]:
-    """A violation for each joint with a sample in ``over`` (T, n), at the first of these."""
+    """One violation for each joint that is over its limit, at the first sample in which it is.
+
+    Args:
+        log: for the times of the samples.
+        over: whether each joint is over its limit in each sample (T, n).
+        what: the sentence for joint j.
+        kind: see ``Violation``.
+    """
     return [
         Violation(float(log.time[np.argmax(over[:, j])]), what(j), kind)
         for j in np.flatnonzero(over.any(axis=0)).tolist()
@@ -103,18 +113,24 @@ def _positions(
     def what(j: int) -> str:
         return f"{names[j]} is {beyond[:, j].max():.4f} {units[j]} beyond its limit"
 
-    return _each(log, beyond > np.array(bounds), what, "position")
+    return _faults(log, beyond > np.array(bounds), what, "position")
 
 
 def _speeds(log: Log) -> Array:
-    """Speeds (T, n): the larger of the logged one and that to the next sample."""
+    """Speeds (T, n), m/s and rad/s: the larger of the logged one and the mean to the next sample.
+
+    So a log can't hide a fast motion behind low velocities.
+    """
     speed = np.abs(log.velocity)
     speed[:-1] = np.maximum(speed[:-1], np.abs(np.diff(log.q, axis=0)) / log.period)
     return speed
 
 
 def _accelerations(robot: RobotModel, log: Log, tolerances: Tolerances) -> Array:
-    """Mean accelerations (m, n) over a window; of fingers only where they may touch nothing."""
+    """Mean accelerations (m, n) over a window, m/s^2 and rad/s^2.
+
+    Those of fingers are 0 while they may touch something.
+    """
     window = min(samples_in(log, tolerances.acceleration_window), len(log.time))
     gain = np.abs(log.velocity[window:] - log.velocity[: len(log.time) - window])
     for hand in robot.hands:
@@ -126,13 +142,13 @@ def _accelerations(robot: RobotModel, log: Log, tolerances: Tolerances) -> Array
 def check_tracking(
     robot: RobotModel, log: Log, tolerances: Tolerances
 ) -> tuple[float, float, list[Violation]]:
-    """Check positions against commands; those of fingers only where they may touch nothing.
+    """Check positions against commands; those of fingers only while they may touch nothing.
 
     Returns:
         The largest errors of the arm (rad) and of the base's position (m), and the violations.
     """
     error = np.abs(log.command - log.q)
-    whole = join_groups(robot.name, list(robot.groups))
+    joints = join_groups(robot.name, list(robot.groups))
     bound = np.full(robot.size, tolerances.tracking_arm)
     bound[robot.slice("base")] = (*(tolerances.tracking_base,) * 2, tolerances.tracking_heading)
     for hand in robot.hands:
@@ -141,14 +157,14 @@ def check_tracking(
         bound[hand.slice("fingers")] = tolerances.tracking_fingers * rates
 
     def what(j: int) -> str:
-        off = f"{error[:, j].max():.4f} {whole.units[j]}"
-        return f"{whole.joints[j]} is up to {off} from its command"
+        off = f"{error[:, j].max():.4f} {joints.units[j]}"
+        return f"{joints.joints[j]} is up to {off} from its command"
 
     base = error[:, robot.slice("base")]
     return (
         float(error[:, robot.every("arm")].max(initial=0.0)),
         float(np.hypot(base[:, 0], base[:, 1]).max(initial=0.0)),
-        _each(log, error > bound, what, "tracking"),
+        _faults(log, error > bound, what, "tracking"),
     )
 
 
@@ -163,10 +179,14 @@ def effort_limits(robot: RobotModel) -> Array:
 
 
 class RequiredTorques:
-    """Torques (T, n) that a log's motion requires, computed sample by sample.
+    """The torques that a log's motion requires, computed sample by sample.
 
     Args:
         scene: for gravity and the masses of items.
+        log: the log of the run.
+
+    Attributes:
+        torques: (T, n), N m and N; zeros for samples that ``check`` has not computed yet.
     """
 
     def __init__(self, scene: Scene, log: Log) -> None:
@@ -179,7 +199,11 @@ class RequiredTorques:
         self.torques = np.zeros_like(log.q)
 
     def check(self, k: int, world: ReplayWorld) -> None:
-        """Compute sample ``k``, whose state is set in ``world``."""
+        """Compute the torques of sample ``k``, whose state is set in ``world``.
+
+        Inverse dynamics gives those of the robot alone. A held item of mass m adds J^T F with the
+        force F = m (a - g) at its centre, where J is the Jacobian of that point.
+        """
         log = self._log
         q, v, a = self._motion[k]
         torques = world.inverse_dynamics(q, v, a)
@@ -194,7 +218,11 @@ class RequiredTorques:
 def check_torques(
     robot: RobotModel, log: Log, torques: Array, tolerances: Tolerances
 ) -> tuple[float, list[Violation]]:
-    """Check torques (T, n): an arm's largest share of a joint's limit, and the violations."""
+    """Check torques (T, n), N m and N, against the effort limits of the arm's joints.
+
+    Returns:
+        The largest share of a joint's limit, and the violations.
+    """
     at = robot.every("arm")
     size, limit = np.abs(torques[:, at]), effort_limits(robot)[at]
     share = size / limit
@@ -204,11 +232,11 @@ def check_torques(
         return f"{joint} needs {size[:, j].max():.1f} N m of its {limit[j]:.0f}"
 
     over = share > tolerances.torque * (1.0 + 1e-6)
-    return float(share.max()), _each(log, over, what, "torque")
+    return float(share.max()), _faults(log, over, what, "torque")
 
 
 def _derivative(values: Array, period: float) -> Array:
-    """Central differences over time (T, ...); zeros for a single sample."""
+    """The derivative of values (T, ...) by central differences; zeros for a single sample."""
     if len(values) < 2:
         return np.zeros_like(values)
     return np.asarray(np.gradient(values, period, axis=0))

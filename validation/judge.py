@@ -1,4 +1,9 @@
-"""Runs all checks on a log and collects them in one verdict."""
+"""Runs all checks on a log and collects them in one verdict.
+
+The validator doesn't trust the run: it builds the scene again from primitive shapes, replays every
+logged state and evaluates the goal by its own code. A run has two independent results: whether it
+broke a physical rule (``Verdict.passed``), and whether its goal holds (``Verdict.goal_reached``).
+"""
 
 from __future__ import annotations
 
@@ -34,13 +39,13 @@ def validate_run(
     """Judge a run from its log and the scene alone.
 
     Args:
-        scene: in which the run was executed.
-        log: of the run, by any executor.
-        goal: to check in the final state, or None.
-        progress: called with the share of states that have been checked.
+        scene: the scene in which the run was executed.
+        log: the log of the run, by any executor. Its mode selects the tolerances.
+        goal: the goal to check in the final state, or None.
+        progress: called with the share of states that have been checked, in [0, 1].
 
     Returns:
-        The verdict; for a malformed log (empty, or of another scene) only the reasons.
+        The verdict. For a malformed log (empty, or of another scene) it has only the reasons.
     """
     with ReplayWorld(scene) as world:
         malformed = check_format(scene, world.robot, log)
@@ -52,13 +57,25 @@ def validate_run(
 def _judge(
     world: ReplayWorld, log: Log, goal: Goal | None, progress: Progress, limits: Tolerances
 ) -> Verdict:
+    """The verdict on a well-formed log.
+
+    1. Replay every sample in ``world``: search for penetrations, check that each loose item is
+       supported and each held one is at the fingers, and compute torques if the log has none.
+    2. In the last sample, check that everything is at rest, and which items are gripped.
+    3. Check the columns of the log: limits of joints, torques, tracking of commands, contact
+       forces, and slip in the hand.
+    4. Collect the violations in the order of time. A slip in the hand, or a hit of an item, is an
+       event instead if it led to a recovery.
+    5. Evaluate the goal in the final geometry.
+    """
     scene, robot = world.scene, world.robot
     furniture = furniture_poses(scene, log.scene_q)
+    # A kinematic run has no torques: they are computed from its motion.
     measured = bool(np.isfinite(log.torque).all())
     support, required = SupportCheck(world, log, limits), RequiredTorques(scene, log)
     checks = (support.check,) if measured else (support.check, required.check)
     hands, depths = replay(world, log, furniture, limits, checks, progress)
-    # The world is in the state of the last sample.
+    # The replay has left the world in the state of the last sample.
     still, gripped, moving = check_rest(world, log, limits)
     torques = log.torque if measured else required.torques
     torque_ratio, too_strong = check_torques(robot, log, torques, limits)

@@ -1,4 +1,4 @@
-"""Checks that a log is well formed, complete and of this scene."""
+"""Checks that a log is well formed, complete, and of the given scene."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from galley.robots.model import RobotModel
 from galley.validation.tolerances import Tolerances
 from galley.validation.verdict import Violation
 
-_PERIODS = (1e-4, 1.0)  # s
-_MOST = 1e6  # of any value, in SI units
-_UNIT = 1e-6  # of a quaternion's length from 1: rounding
+_PERIODS = (1e-4, 1.0)  # s, the shortest and the longest period
+_MOST = 1e6  # largest magnitude of any value, in SI units
+_UNIT = 1e-6  # deviation of a quaternion's length from 1, by rounding
 _COLUMNS = ("q", "velocity", "command", "scene_q", "items")
 
 
 def check_format(scene: Scene, robot: RobotModel, log: Log) -> tuple[Violation, ...]:
-    """Check shapes, types and ranges; a log that fails this can't be judged."""
+    """Check shapes, types and ranges. A log that fails this check can't be judged."""
+    # The values of columns of a wrong shape can't be checked.
     return tuple(_shapes(scene, robot, log)) or tuple(_values(scene, robot, log))
 
 
 def _shapes(scene: Scene, robot: RobotModel, log: Log) -> Iterator[Violation]:
-    """What is wrong with the shapes of columns, and with the figures of the whole log."""
+    """The faults in the shapes of the columns, and in mode, period, duration and times."""
     count = len(log.time)
     if count == 0:
         yield _fault("the log is empty: time has no value")
@@ -42,8 +43,8 @@ def _shapes(scene: Scene, robot: RobotModel, log: Log) -> Iterator[Violation]:
         **dict.fromkeys(("contact_distance", "contact_force"), (len(log.contact_step),)),
     }
     for name, shape in expected.items():
-        if (found := getattr(log, name).shape) != shape:
-            yield _fault(f"{name} has the shape {found}, expected {shape}")
+        if (actual := getattr(log, name).shape) != shape:
+            yield _fault(f"{name} has the shape {actual}, expected {shape}")
     if log.mode not in MODES:
         yield _fault(f"the mode is '{log.mode}', expected {', '.join(MODES)}")
     if not _PERIODS[0] <= log.period <= _PERIODS[1]:
@@ -55,7 +56,7 @@ def _shapes(scene: Scene, robot: RobotModel, log: Log) -> Iterator[Violation]:
 
 
 def _values(scene: Scene, robot: RobotModel, log: Log) -> Iterator[Violation]:
-    """What is wrong with the values of columns of the right shapes."""
+    """The faults in the values of the columns, whose shapes are right."""
     count, ni = len(log.time), len(scene.items)
     forces = ("torque",) if log.mode == "physics" else ()
     for name in ("time", *_COLUMNS, *forces):
@@ -81,19 +82,19 @@ def _values(scene: Scene, robot: RobotModel, log: Log) -> Iterator[Violation]:
     numbers = {str(k) for k in range(len(log.motions))}
     unknown = [row for row in log.declared if str(row[0]) not in numbers]
     if unknown:
-        yield _fault(f"contacts are declared for a motion '{unknown[0][0]}'")
+        yield _fault(f"contacts are declared for an unknown motion '{unknown[0][0]}'")
     pushing = np.isfinite(log.contact_force) & (log.contact_force >= 0)
     if log.mode == "physics" and not pushing.all():
-        yield _fault("a contact under physics has no force, or a pulling one")
+        yield _fault("a contact under physics has no force, or a negative one")
     bodies = {OUTSIDE, *robot.links, *(body.name for body in scene.bodies)}
     bodies |= {item.name for item in scene.items}
     strange = sorted({str(name) for name in log.names} - bodies)
     if strange:
-        yield _fault(f"contacts with '{strange[0]}', which is not in the scene")
+        yield _fault(f"a contact names '{strange[0]}', which is not in the scene")
 
 
 def check_completeness(log: Log, tolerances: Tolerances) -> Iterator[Violation]:
-    """Check for missing samples, and for motions out of order."""
+    """Check for missing samples, and for motions out of order; a failure is a violation."""
     due = np.arange(len(log.time)) * log.period
     off = np.abs(log.time - due)
     if off.max() > tolerances.time:

@@ -1,4 +1,4 @@
-"""Operations on arrays of poses (x, y, z, qx, qy, qz, qw), and where furniture is.
+"""Operations on arrays of poses (x, y, z, qx, qy, qz, qw), and the poses of furniture.
 
 Frames: W the world, B a body, H the hand, I an item. Arrays broadcast over leading axes.
 """
@@ -20,7 +20,7 @@ _NEXT, _LAST = [1, 2, 0], [2, 0, 1]
 
 
 def _cross(a: Array, b: Array) -> Array:
-    """As ``np.cross`` to the last bit, which takes ten times as long for single vectors."""
+    """``np.cross`` to the last bit, but ten times as fast for single vectors."""
     return np.asarray(a[..., _NEXT] * b[..., _LAST] - a[..., _LAST] * b[..., _NEXT])
 
 
@@ -40,13 +40,14 @@ def product(a: Array, b: Array) -> Array:
 
 
 def compose(X_AB: Array, X_BC: Array) -> Array:
-    """X_AC (..., 7)."""
+    """The pose X_AC (..., 7) of C in A, from X_AB and X_BC (..., 7)."""
     p = X_AB[..., :3] + rotated(X_AB[..., 3:], X_BC[..., :3])
     return np.concatenate([p, product(X_AB[..., 3:], X_BC[..., 3:])], axis=-1)
 
 
 def relative(X_WA: Array, X_WB: Array) -> Array:
-    """X_AB (..., 7)."""
+    """The pose X_AB (..., 7) of B in A, from X_WA and X_WB (..., 7)."""
+    # The conjugate of a unit quaternion is the inverse rotation.
     back = X_WA[..., 3:] * np.array([-1.0, -1.0, -1.0, 1.0])
     p = rotated(back, X_WB[..., :3] - X_WA[..., :3])
     return np.concatenate([p, product(back, X_WB[..., 3:])], axis=-1)
@@ -60,7 +61,7 @@ def rotation_angle(a: Array, b: Array) -> Array:
 
 
 def item_corners(scene: Scene, items: Array) -> list[Array]:
-    """The corners (T, 8, 3) of each item's box in the world, for poses (T, ni, 7)."""
+    """The corners (T, 8, 3) of each item's bounding box in the world, for poses (T, ni, 7)."""
     signs = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
     return [
         X[:, None, :3] + rotated(X[:, None, 3:], 0.5 * item.size * signs)
@@ -69,15 +70,18 @@ def item_corners(scene: Scene, items: Array) -> list[Array]:
 
 
 def displacement(joint: Joint, values: Array) -> Array:
-    """Displacement (T, 7), in the world, of a joint's child from zero to values (T,)."""
-    found = np.tile(IDENTITY, (len(values), 1))
+    """The displacement (T, 7) of a joint's child from its pose at zero, for joint values (T,).
+
+    It is in world coordinates: a shift along the axis, or a rotation about it at the pivot.
+    """
+    X = np.tile(IDENTITY, (len(values), 1))
     if joint.kind == "prismatic":
-        found[:, :3] = values[:, None] * joint.axis
-        return found
+        X[:, :3] = values[:, None] * joint.axis
+        return X
     half = 0.5 * values[:, None]
-    found[:, 3:6], found[:, 6:] = np.sin(half) * joint.axis, np.cos(half)
-    found[:, :3] = joint.pivot - rotated(found[:, 3:], joint.pivot)
-    return found
+    X[:, 3:6], X[:, 6:] = np.sin(half) * joint.axis, np.cos(half)
+    X[:, :3] = joint.pivot - rotated(X[:, 3:], joint.pivot)
+    return X
 
 
 def furniture_poses(scene: Scene, scene_q: Array) -> Mapping[str, Array]:
@@ -93,11 +97,11 @@ def furniture_poses(scene: Scene, scene_q: Array) -> Mapping[str, Array]:
     def displaced(name: str) -> Array:
         if name not in moved:
             body = bodies[name]
-            found = displaced(body.parent)
+            X = displaced(body.parent)
             if body.joint is not None:
                 k = joints[body.joint]
-                found = compose(found, displacement(scene.joints[k], scene_q[:, k]))
-            moved[name] = found
+                X = compose(X, displacement(scene.joints[k], scene_q[:, k]))
+            moved[name] = X
         return moved[name]
 
     return {b.name: compose(displaced(b.name), to_pose7(b.X_WB0)) for b in scene.bodies}

@@ -1,4 +1,4 @@
-"""Replays every executed state in PyBullet, and looks for penetrations."""
+"""Replays every executed state in PyBullet, and checks it for penetrations."""
 
 from __future__ import annotations
 
@@ -33,14 +33,18 @@ def replay(
     checks: Sequence[SampleCheck] = (),
     progress: Progress = lambda share: None,
 ) -> tuple[Array, Penetrations]:
-    """Check all samples.
+    """Set every sample of a log in ``world``, in order, and check it.
 
     Args:
-        furniture: poses of the bodies, (T, 7), or (1, 7) for static ones.
-        checks: called at each sample.
+        world: the replay world; it is left in the state of the last sample.
+        log: a well-formed log.
+        furniture: pose of each body by name, (T, 7), or (1, 7) for a static one.
+        tolerances: those of penetration matter here.
+        checks: further checks, called at each sample.
+        progress: called with the share of samples done.
 
     Returns:
-        X_WH (T, h, 7) of each hand in samples with an item in it, else NaN; and what penetrates.
+        X_WH (T, h, 7) of each hand, NaN in samples in which it is empty; and the penetrations.
     """
     allowed = allowed_pairs(log)
     penetrations = Penetrations(world, log, tolerances)
@@ -61,15 +65,19 @@ def replay(
 
 
 def _impact_allowances(world: ReplayWorld, log: Log, tolerances: Tolerances) -> dict[str, Array]:
-    """Additional penetration (T,) allowed to each loose item, for its impact after a fall."""
+    """The additional penetration (T,), m, allowed to each loose item for its impact after a fall.
+
+    It is the highest speed of its corners within the last ``impact_memory`` (s) times
+    ``impact_time`` (s). It is 0 for a held item.
+    """
     allowances = {}
     memory = samples_in(log, tolerances.impact_memory)
-    for index, places in enumerate(item_corners(world.scene, log.items)):
-        moved = np.linalg.norm(np.diff(places, axis=0), axis=2).max(axis=1, initial=0.0)
-        # Speeds before the step to this sample: within it, being pushed out would count as speed.
+    for index, corners in enumerate(item_corners(world.scene, log.items)):
+        moved = np.linalg.norm(np.diff(corners, axis=0), axis=2).max(axis=1, initial=0.0)
+        # Only speeds before the step to this sample: in it the item may be moving back out.
         padded = np.concatenate([np.zeros(memory + 1), moved / log.period])
         windows = np.lib.stride_tricks.sliding_window_view(padded, memory)
-        fastest = windows[: len(places)].max(axis=1)
+        fastest = windows[: len(corners)].max(axis=1)
         name = world.scene.items[index].name
         held = (log.holds == index).any(axis=1)
         allowances[name] = np.where(held, 0.0, fastest * tolerances.impact_time)
@@ -78,7 +86,13 @@ def _impact_allowances(world: ReplayWorld, log: Log, tolerances: Tolerances) -> 
 
 @dataclass
 class _DeepContact:
-    """A pair that penetrates too far: since when (s), how deep (m), and whether it may touch."""
+    """A pair that penetrates too deep.
+
+    Attributes:
+        time: of the first sample in which it does, s.
+        depth: its deepest penetration, m.
+        declared: whether the pair may touch.
+    """
 
     time: float
     depth: float
@@ -89,11 +103,17 @@ class _DeepContact:
 class Penetrations:
     """Collects the deepest penetrations, and those that are violations.
 
-    Estimated depths may be of earlier states; the exact depth is computed only where it matters.
+    Bullet's estimates are cheap, but may stem from earlier states. The exact depth is computed only
+    for a pair whose estimate could change a result.
 
     Attributes:
-        max_undeclared, deepest: largest penetration (m) of a pair that may not touch, and the pair.
-        max_declared: largest penetration (m) of a pair that may touch.
+        world: the replay world.
+        log: the log of the run.
+        tolerances: those of penetration and impact matter here.
+        max_undeclared: deepest penetration (m) of a pair that may not touch.
+        deepest: that pair, or None.
+        max_declared: deepest penetration (m) of a pair that may touch.
+        deep_contacts: the pairs that penetrate too deep.
     """
 
     world: ReplayWorld
@@ -109,19 +129,20 @@ class Penetrations:
 
     @property
     def violations(self) -> tuple[Violation, ...]:
-        """One of each pair."""
-        found = []
+        """One violation of each pair that penetrates too deep, at the time of the first sample."""
+        violations = []
         for (a, b), contact in self.deep_contacts.items():
             depth = f"{1e3 * contact.depth:.1f} mm"
             what, kind = f"{a} and {b} penetrate by {depth}", "penetration"
             if contact.declared:
                 what, kind = f"{a} is pressed {depth} into {b}", "pressed"
-            found.append(Violation(contact.time, what, kind))
-        return tuple(found)
+            violations.append(Violation(contact.time, what, kind))
+        return tuple(violations)
 
     def check(self, k: int, allowed: frozenset[Pair]) -> None:
-        """Check the current state, which is sample ``k``."""
+        """Check the world's current state, which is sample ``k``; ``allowed`` pairs may touch."""
         limits = self.tolerances
+        # Estimates up to here change no maximum and are no violation.
         harmless = min(self.max_undeclared, self.max_declared, limits.penetration)
         for pair, (estimate, a, b) in self.world.penetrations(harmless).items():
             declared = pair in allowed
@@ -130,6 +151,7 @@ class Penetrations:
                 bound = limits.penetration + self._allowance(k, pair)
             known = self.deep_contacts.get(pair)
             deepest = self.max_declared if declared else self.max_undeclared
+            # Neither a new maximum, nor a deeper violation of this pair.
             if estimate <= min(deepest, max(bound, known.depth if known else 0.0)):
                 continue
             depth = self.world.penetration_depth(a, b)
@@ -143,7 +165,10 @@ class Penetrations:
                 contact.depth = max(contact.depth, depth)
 
     def _allowance(self, k: int, pair: Pair) -> float:
-        """Additional penetration for the impact of a loose item on furniture or another item."""
+        """Additional penetration (m) for the impact of a loose item on furniture or another item.
+
+        There is none for an impact on the robot.
+        """
         if any(name in self.world.robot.links for name in pair):
             return 0.0
         return max(float(self._allowances[n][k]) for n in pair if n in self._allowances)

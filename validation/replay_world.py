@@ -1,6 +1,6 @@
 """The PyBullet world in which logged states are replayed: scene and robot from primitive shapes.
 
-It shares nothing with the worlds of planning and execution: furniture consists of single bodies
+It shares no code with the worlds of planning and execution. Furniture consists of single bodies
 without joints, each placed separately.
 """
 
@@ -25,8 +25,8 @@ from galley.robots.inertials import with_inertials
 from galley.robots.model import RobotModel
 from galley.validation.verdict import Pair
 
-_MOST_SHAPES = 16  # per PyBullet body; it drops further ones without notice
-_ROUNDING = 1e-9  # m
+_MOST_SHAPES = 16  # per PyBullet body, which drops further ones without notice
+_ROUNDING = 1e-9  # m, a penetration up to which counts as none
 _ANY_MASS = 1.0  # kg; Bullet ignores contacts between two bodies without mass
 BodyLink = tuple[int, int]
 """PyBullet's index of a body, and of a link in it (-1: its base)."""
@@ -36,8 +36,9 @@ class ClosestPoint(NamedTuple):
     """The closest points of two bodies.
 
     Attributes:
-        other: name of the second, B. distance: signed, m.
-        normal: unit (3,), from B to the first, A, in the world.
+        other: name of the second body, B.
+        distance: signed distance, m; negative in penetration.
+        normal: unit vector (3,) from B to the first body, A, in the world.
     """
 
     other: str
@@ -50,6 +51,12 @@ class ReplayWorld:
 
     Args:
         scene: furniture, items and the robot's model.
+
+    Attributes:
+        scene: the scene.
+        robot: the robot's model.
+        client: PyBullet's client; -1 after ``close``.
+        robot_id: PyBullet's index of the robot's body.
     """
 
     def __init__(self, scene: Scene) -> None:
@@ -107,6 +114,11 @@ class ReplayWorld:
         return index
 
     def _load_robot(self) -> int:
+        """Load the robot's URDF, and switch off collisions of pairs that may always touch.
+
+        Returns:
+            PyBullet's index of the robot's body.
+        """
         flags = pb.URDF_USE_INERTIA_FROM_FILE | pb.URDF_USE_SELF_COLLISION
         flags |= pb.URDF_IGNORE_VISUAL_SHAPES
         client = self.client
@@ -126,8 +138,8 @@ class ReplayWorld:
             self._body_links[link] = [(body, links[link])]
         for a, b in self.robot.allowed_self_collisions:
             pb.setCollisionFilterPair(body, body, links[a], links[b], 0, physicsClientId=client)
-        may_touch = [(thing.name, thing.may_touch) for thing in self.scene.bodies]
-        # A fixed foot may stand in what carries it, wheels stand on the floor.
+        may_touch = [(furniture.name, furniture.may_touch) for furniture in self.scene.bodies]
+        # A fixed foot may stand in the furniture that carries it, and wheels stand on the floor.
         may_touch += [(name, self.robot.standing_links) for name in self.scene.standing_bodies]
         may_touch += [(name, self.robot.wheels) for name in self.scene.floors]
         for name, touching in may_touch:
@@ -135,8 +147,9 @@ class ReplayWorld:
                 at = links[link]
                 pb.setCollisionFilterPair(body, other, at, part, 0, physicsClientId=client)
         self._joints = [joints[name] for name in self.robot.joints]
-        self._rank = np.argsort(np.argsort(self._joints))  # of each joint among PyBullet's
-        self._palms = [links[each.palm] for each in self.robot.hands]
+        # Rank of each joint of q in the order in which PyBullet's dynamics take the joints.
+        self._rank = np.argsort(np.argsort(self._joints))
+        self._palms = [links[hand.palm] for hand in self.robot.hands]
         return body
 
     def set_state(self, q: Array, furniture: Mapping[str, Array], items: Array) -> None:
@@ -150,8 +163,9 @@ class ReplayWorld:
             self._place(name, values)
 
     def _place(self, name: str, values: list[float]) -> None:
+        """Set all PyBullet bodies of a named body to a pose (7,)."""
         if self._placed.get(name) == values:
-            return
+            return  # it has not moved since the last sample
         self._placed[name] = values
         for body, _ in self._body_links[name]:
             pb.resetBasePositionAndOrientation(
@@ -159,61 +173,64 @@ class ReplayWorld:
             )
 
     def hand_pose(self, hand: int = 0) -> Array:
-        """X_WH (7,) of the palm of a hand, by its number."""
+        """The pose X_WH (7,) of the palm of a hand, by the hand's index."""
         palm = self._palms[hand]
-        found = pb.getLinkState(
+        state = pb.getLinkState(
             self.robot_id, palm, computeForwardKinematics=1, physicsClientId=self.client
         )
-        return frozen([*found[4], *found[5]])
+        return frozen([*state[4], *state[5]])  # the link's frame, not its centre of mass
 
     def penetrations(
         self, deeper_than: float = 0.0
     ) -> dict[Pair, tuple[float, BodyLink, BodyLink]]:
-        """Pairs that may penetrate, by name, with an estimate of the depth (m).
+        """The pairs that may penetrate, by their names.
 
-        Robot against all and itself, items against all; furniture is never checked against itself.
-        Bullet caches contacts: every pair that penetrates is listed, but also some that did in an
-        earlier state. ``penetration_depth`` is exact.
+        The robot is checked against everything and itself, items against everything. Furniture is
+        never checked against furniture. Bullet caches contacts: the result has every pair that
+        penetrates, but also some that did in an earlier state. ``penetration_depth`` is exact.
 
         Args:
             deeper_than: m; the dictionary is empty if no estimate is larger.
+
+        Returns:
+            For each pair an estimate of the depth (m), and the two PyBullet bodies.
         """
         pb.performCollisionDetection(physicsClientId=self.client)
-        found: dict[Pair, tuple[float, BodyLink, BodyLink]] = {}
+        deepest: dict[Pair, tuple[float, BodyLink, BodyLink]] = {}
         points = pb.getContactPoints(physicsClientId=self.client)
         if min(map(_distance, points), default=0.0) >= -deeper_than:
-            return found
+            return deepest
         for point in points:
             depth = -point[8]
             if depth < _ROUNDING:
                 continue
             pair = self._pair(point[1:5])
-            if pair not in found or depth > found[pair][0]:
-                found[pair] = depth, (point[1], point[3]), (point[2], point[4])
-        return found
+            if pair not in deepest or depth > deepest[pair][0]:
+                deepest[pair] = depth, (point[1], point[3]), (point[2], point[4])
+        return deepest
 
     def _named_pair(self, indices: tuple[int, int, int, int]) -> Pair:
-        """The names of PyBullet's bodies A and B, and links A and B."""
+        """The pair of names for PyBullet's bodies A and B, and links A and B."""
         body_a, body_b, link_a, link_b = indices
         return ordered_pair(self._names[body_a, link_a], self._names[body_b, link_b])
 
     def penetration_depth(self, a: BodyLink, b: BodyLink) -> float:
-        """Penetration depth (m) of two bodies; 0 if they are apart."""
-        found = pb.getClosestPoints(a[0], b[0], 0.0, a[1], b[1], physicsClientId=self.client)
-        return max((-point[8] for point in found), default=0.0)
+        """The exact penetration depth (m) of two PyBullet bodies; 0 if they are apart."""
+        points = pb.getClosestPoints(a[0], b[0], 0.0, a[1], b[1], physicsClientId=self.client)
+        return max((-point[8] for point in points), default=0.0)
 
     def closest_points(self, a: str, b: str, within: float) -> list[ClosestPoint]:
-        """The closest points of two named bodies, where they are nearer than ``within`` m."""
-        found = []
+        """The closest points of two named bodies that are nearer than ``within`` (m)."""
+        points = []
         for body_a, link_a in self._body_links[a]:
             for body_b, link_b in self._body_links[b]:
-                found += pb.getClosestPoints(
+                points += pb.getClosestPoints(
                     body_a, body_b, within, link_a, link_b, physicsClientId=self.client
                 )
-        return [ClosestPoint(b, point[8], point[7]) for point in found]
+        return [ClosestPoint(b, point[8], point[7]) for point in points]
 
     def closest_points_around(self, name: str, within: float) -> list[ClosestPoint]:
-        """The closest points of all other bodies that are nearer than ``within`` m to this one.
+        """The closest points of all other bodies that are nearer than ``within`` (m) to this one.
 
         Uses the bounding boxes that ``penetrations`` computed last.
         """
@@ -229,29 +246,35 @@ class ReplayWorld:
         ]
 
     def inverse_dynamics(self, q: list[float], v: list[float], a: list[float]) -> Array:
-        """Joint torques (n,), N m and N, of the robot alone for an acceleration."""
-        motion = (self._in_order(each) for each in (q, v, a))
-        found = pb.calculateInverseDynamics(self.robot_id, *motion, physicsClientId=self.client)
-        return np.array(found)[self._rank]
+        """Joint torques (n,), N m and N, of the robot alone.
+
+        Args:
+            q: configuration (n,), m and rad.
+            v: velocities (n,), m/s and rad/s.
+            a: accelerations (n,), m/s^2 and rad/s^2.
+        """
+        motion = (self._in_order(values) for values in (q, v, a))
+        torques = pb.calculateInverseDynamics(self.robot_id, *motion, physicsClientId=self.client)
+        return np.array(torques)[self._rank]
 
     def _in_order(self, values: list[float]) -> list[float]:
         """Values of the joints (n,) in the order in which PyBullet's dynamics take them."""
         return [values[k] for k in np.argsort(self._rank)]
 
     def jacobian(self, q: list[float], p_WQ: Array, hand: int = 0) -> Array:
-        """dp_WQ / dq (3, n) of a point of a hand, for the current configuration."""
+        """The Jacobian dp_WQ / dq (3, n) of a point of a hand, at the current configuration."""
         client, zero, palm = self.client, [0.0] * len(q), self._palms[hand]
-        # In the link's frame, although PyBullet's manual says: of the centre of mass.
+        # PyBullet takes the point in the link's frame, although its manual says centre of mass.
         pose = self.hand_pose(hand)
         back, turn = pb.invertTransform(pose[:3].tolist(), pose[3:].tolist())
         local, _ = pb.multiplyTransforms(back, turn, p_WQ.tolist(), (0.0, 0.0, 0.0, 1.0))
-        found = pb.calculateJacobian(
+        linear, _ = pb.calculateJacobian(
             self.robot_id, palm, local, self._in_order(q), zero, zero, physicsClientId=client
         )
-        return np.array(found[0])[:, self._rank]
+        return np.array(linear)[:, self._rank]
 
     def close(self) -> None:
-        """End the physics client."""
+        """End the physics client; a second call has no effect."""
         if self.client >= 0:
             pb.disconnect(self.client)
             self.client = -1

@@ -1,4 +1,4 @@
-"""What a log says of its samples: windows of time, fingers that may touch, motions that failed."""
+"""Masks of a log: samples in which fingers may touch something, motions that led to a recovery."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from galley.robots.model import RobotModel
 
 
 def samples_in(log: Log, seconds: float) -> int:
-    """Number of sample periods in a window of ``seconds``, at least one."""
+    """The number of sample periods in a window of ``seconds``, at least one."""
     return max(1, round(seconds / log.period))
 
 
 def fingers_may_touch(log: Log, robot: RobotModel) -> NDArray[np.bool_]:
-    """Samples (T,) of motions in which a finger may touch something.
+    """Which samples (T,) belong to a motion in which a finger may touch something.
 
-    A contact stops a finger at once, so limits and commands say nothing about its motion then.
+    A contact stops a finger at once, so its acceleration and tracking are not checked then.
     """
     touching = np.zeros(len(log.motions), dtype=bool)
     for k, *names in log.declared.tolist():
@@ -26,10 +26,10 @@ def fingers_may_touch(log: Log, robot: RobotModel) -> NDArray[np.bool_]:
 
 
 def ends_in_recovery(log: Log) -> NDArray[np.bool_]:
-    """Motions (m,) after which the execution monitor noticed a mishap and planned anew.
+    """Which motions (m,) ended with a deviation from which the execution monitor recovered.
 
-    The names of the motions from there on begin with the number of the recovery. A push that is
-    corrected was no mishap.
+    The labels of the motions from there on begin with the number of the recovery. A push that only
+    needs a correction is no deviation in this sense.
     """
     numbers = [part for part, _ in log.parts]
     recovers = np.array([label.startswith("recovery") for label in log.motions.tolist()])

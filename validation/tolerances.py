@@ -1,4 +1,4 @@
-"""All tolerances of validation, with units and reasons."""
+"""All tolerances of the validator, with units and reasons."""
 
 from __future__ import annotations
 
@@ -7,38 +7,45 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Tolerances:
-    """All tolerances. The defaults are for runs without forces (``kinematic``).
+    """The tolerances of a run; a larger value is more lenient.
+
+    The defaults are for runs without forces (``kinematic``).
 
     Attributes:
-        time: s, of a sample from its place k * period: rounding.
-        penetration: m, of a pair that may not touch: Bullet grows meshes by 1 mm on both sides.
-        declared_penetration: m, of a pair that may touch: a grip presses, but not right through.
-        force: N, between an undeclared pair with a robot link or held item: a graze is less than a
+        time: s, deviation of a sample from its time k * period, by rounding.
+        penetration: m, of a pair that may not touch. Bullet grows meshes by 1 mm on both sides.
+        declared_penetration: m, of a pair that may touch. A grip presses, but not right through.
+        force: N, of an unexpected contact of a robot link or held item. A graze is less than a
             quarter of the weight of any item here.
-        overshoot: N, by which a declared contact of the hand may exceed the force that the guard of
-            its motion asks for, until the arm has stopped; or overshoot_share of that force, if
-            that is more.
-        overshoot_held: N, likewise of an item in the hand: its support may be higher than it was
-            thought to be, by noise or as it slipped, and at 40 N every motion stops.
-        impact_time: s, for which a falling item goes on, in a run with forces, before it feels the
+        overshoot: N, by which an allowed contact of the hand may exceed the force of its motion's
+            guard until the arm has stopped; or ``overshoot_share``, if that is more.
+        overshoot_share: share of the guard's force, see ``overshoot``.
+        overshoot_held: N, in place of ``overshoot`` while the hand holds an item. Noise or a slip
+            may make its support higher than expected, and at 40 N every motion stops.
+        impact_time: s, for which a falling item moves on, in a run with forces, before it feels the
             impact: one simulation step. The penetration by then is no violation.
-        impact_memory: s, within which it is pushed out again.
-        position_angle, position_length: rad and m beyond a joint's limit.
+        impact_memory: s, within which the simulation pushes that item out again.
+        position_angle: rad, of a turning joint beyond its limit.
+        position_length: m, of a sliding joint beyond its limit.
         velocity: share of the limit. Differences of samples round it up.
-        sideways: m/s of a differential base across its heading.
+        sideways: m/s, of a differential base across its heading.
         acceleration: share of the limit.
-        acceleration_window: s, over which accelerations are averaged: an impact accelerates joints
-            for one simulation step, and not by their motors.
+        acceleration_window: s, over which accelerations are averaged. An impact accelerates joints
+            for one simulation step, which is not due to their motors.
         torque: share of the effort limit.
-        tracking_arm, tracking_base, tracking_heading, tracking_fingers: rad, m, rad, m, of a joint
-            from its command. Fingers count by their pads, and only while they may touch nothing.
-        slip, slip_turn: m and rad, of a held item in the hand during one motion.
-        support: m, within which a body below an item carries it.
-        support_time: s, after which an item without support floats: a grip that is let go, and an
-            item that bounces, are shorter.
-        grip: m, within which a finger holds an item.
-        rest_time: s, at the end, for which all must be at rest. rest_speed: m/s of an item or
-            drawer, rad/s of a door. rest_joint: share of a joint's velocity limit.
+        tracking_arm: rad, of an arm joint from its command.
+        tracking_base: m, of the base from its commanded x and from its commanded y.
+        tracking_heading: rad, of the base from its commanded heading.
+        tracking_fingers: m, of a finger's pad from its command, while it may touch nothing.
+        slip: m, displacement of a held item in the hand during one motion.
+        slip_turn: rad, rotation of a held item in the hand during one motion.
+        support: m, distance within which a body below an item supports it.
+        support_time: s, after which an item without support counts as floating. An item that is
+            released or bounces is without support for less.
+        grip: m, distance within which a finger holds an item.
+        rest_time: s, the time at the end for which everything must be at rest.
+        rest_speed: m/s of an item or drawer, rad/s of a door, below which it is at rest.
+        rest_joint: share of a robot joint's velocity limit, below which it is at rest.
         rest_window: s, over which these speeds are averaged.
     """
 
@@ -86,7 +93,7 @@ PHYSICS = replace(
     slip=0.015,
     slip_turn=0.35,
 )
-"""With forces: joints are compliant, contacts vibrate, a grip by friction creeps."""
+"""For runs with forces: joints are compliant, contacts vibrate, a grip by friction creeps."""
 
 
 def tolerances(mode: str) -> Tolerances:
@@ -96,14 +103,15 @@ def tolerances(mode: str) -> Tolerances:
 
 @dataclass(frozen=True)
 class GoalTolerances:
-    """When a predicate holds in the geometry (docs/domain.md).
+    """Tolerances with which a predicate holds in the geometry (docs/domain.md).
 
     Attributes:
-        gap: m, between an item's underside and its support; also by which an item may stick out
-            of a drawer's inner volume.
-        tilt: rad, of an item's z axis from its support's normal.
+        gap: m, between an item's underside and its support; also the length by which an item may
+            stick out of a drawer's inner volume.
+        tilt: rad, of an item's axis from its support's normal.
         closed: m or rad; a drawer or door that is open by less counts as closed.
-        spot: m in the plane, of an item from its exact place. spot_turn: rad, of its yaw.
+        spot: m in the plane, distance of an item from its exact place.
+        spot_turn: rad, of an item's yaw from that of its exact place.
     """
 
     gap: float = 0.005

@@ -12,11 +12,11 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Violation:
-    """One violation.
+    """One violation of a physical rule, or an event (see ``Verdict``).
 
     Attributes:
-        time: of its first occurrence, seconds since the start.
-        what: one sentence.
+        time: seconds from the start of the run to its first occurrence.
+        what: the violation in one sentence.
         kind: ``log``, ``penetration``, ``pressed`` (penetration of a pair that may touch),
             ``contact``, ``position``, ``velocity``, ``acceleration``, ``torque``, ``tracking``,
             ``slip``, ``moving`` (at the end) or ``floating``.
@@ -29,7 +29,13 @@ class Violation:
 
 @dataclass(frozen=True)
 class GoalFact:
-    """A part of the goal, whether it holds at the end, and the figures that decided it."""
+    """The evaluation of one part of the goal.
+
+    Attributes:
+        fact: the part, as PDDL text.
+        holds: whether it holds at the end of the run.
+        why: the figures that decided it.
+    """
 
     fact: str
     holds: bool
@@ -38,28 +44,31 @@ class GoalFact:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The judgement of a run. Ratios are shares of the robot's limits.
+    """The validator's verdict on a run. Ratios are shares of the robot's limits.
+
+    "Declared" are the contacts that a motion allows (``Log.declared``); any other is unexpected.
 
     Attributes:
-        states_checked: states set in PyBullet.
-        max_penetration_m: of a pair that may not touch; 0 if there was none.
+        states_checked: number of states that were set in PyBullet.
+        max_penetration_m: deepest penetration (m) of a pair that may not touch; 0 without one.
         deepest: that pair, or None.
-        max_declared_penetration_m: of a pair that may touch.
-        max_undeclared_force_n: largest recorded force between the robot or its held item and
+        max_declared_penetration_m: deepest penetration (m) of a pair that may touch.
+        max_undeclared_force_n: largest recorded force (N) between the robot or its held item and
             something that it may not touch; 0 without forces.
         limit_violations: number of joints beyond a limit of position, velocity, acceleration or
-            torque, each kind counted.
-        max_velocity_ratio, max_acceleration_ratio: of any joint.
-        max_torque_ratio: of the arm's joints; None if unknown.
-        torques: ``recorded``, ``inverse dynamics``, or empty if unknown.
-        tracking_error_rad: largest distance of an arm joint from its command.
-        tracking_error_base_m: the same for the base's position.
-        max_slip_m: largest motion of a held item in the hand during one motion.
-        at_rest: whether robot, drawers and items are at rest at the end.
-        violations: by time.
-        events: mishaps that led to a recovery, by time: an item that slipped, or that the hand hit.
-            They are not violations.
-        goal_facts: each part of the goal; empty where no goal was given.
+            torque. A joint counts once for each kind of limit.
+        max_velocity_ratio: largest ratio of any joint's velocity to its limit.
+        max_acceleration_ratio: largest ratio of any joint's acceleration to its limit.
+        max_torque_ratio: largest ratio of an arm joint's torque to its limit; None if unknown.
+        torques: source of the torques: ``recorded``, ``inverse dynamics``, or empty if unknown.
+        tracking_error_rad: largest distance of an arm joint from its command, rad.
+        tracking_error_base_m: largest distance of the base from its commanded position, m.
+        max_slip_m: largest displacement (m) of a held item in the hand during one motion.
+        at_rest: whether robot, drawers, doors and items are at rest at the end.
+        violations: the violations in the order of time.
+        events: incidents that led to a recovery, in the order of time: an item that slipped, or
+            that the hand hit. They are not violations.
+        goal_facts: the evaluation of each part of the goal; empty if no goal was given.
         goal_given: whether a goal was given.
     """
 
@@ -83,21 +92,21 @@ class Verdict:
     goal_given: bool = False
 
     def __repr__(self) -> str:
-        said = "; ".join(self.faults) or f"passed, {self.states_checked:,} states checked"
-        return f"Verdict({said})"
+        text = "; ".join(self.faults) or f"passed, {self.states_checked:,} states checked"
+        return f"Verdict({text})"
 
     @property
     def passed(self) -> bool:
-        """Whether there is no violation, whatever became of the goal."""
+        """Whether there is no violation; the goal has no influence."""
         return not self.violations
 
     @property
     def faults(self) -> tuple[str, ...]:
         """A sentence for each violation, and for each part of the goal that does not hold."""
-        wrong = [each for each in self.goal_facts if not each.holds]
+        unmet = [part for part in self.goal_facts if not part.holds]
         return (
-            *(f"at {each.time:.2f} s {each.what}" for each in self.violations),
-            *(f"{each.fact} does not hold: {each.why}" for each in wrong),
+            *(f"at {violation.time:.2f} s {violation.what}" for violation in self.violations),
+            *(f"{part.fact} does not hold: {part.why}" for part in unmet),
         )
 
     @property
@@ -125,26 +134,26 @@ def _as_json(violation: Violation) -> dict[str, Any]:
 
 
 def rejected(violations: tuple[Violation, ...]) -> Verdict:
-    """The verdict on a log that can't be judged."""
+    """The verdict on a malformed log, which can't be judged; ``violations`` are the reasons."""
     return Verdict(0, 0.0, None, 0.0, 0.0, 0, 0.0, 0.0, None, "", 0.0, 0.0, 0.0, False, violations)
 
 
 def figures(verdict: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The figures of a verdict, of the form of ``as_json``, in words."""
+    """A label and a text for each figure of a verdict, which has the form of ``as_json``."""
     pair = f" ({' and '.join(verdict['deepest_pair'])})" if verdict["deepest_pair"] else ""
     torque = verdict["max_torque_ratio"]
     of_limit = "" if torque is None else f"{100 * torque:.0f} % of the limit"
     strongest = f"{of_limit} ({verdict['torques']})" if of_limit else "unknown"
     return [
-        ("deepest undeclared contact", f"{1e3 * verdict['max_penetration_m']:.2f} mm{pair}"),
-        ("largest undeclared force", f"{verdict['max_undeclared_force_n']:.1f} N"),
-        ("deepest declared contact", f"{1e3 * verdict['max_declared_penetration_m']:.2f} mm"),
+        ("deepest unexpected contact", f"{1e3 * verdict['max_penetration_m']:.2f} mm{pair}"),
+        ("largest unexpected force", f"{verdict['max_undeclared_force_n']:.1f} N"),
+        ("deepest allowed contact", f"{1e3 * verdict['max_declared_penetration_m']:.2f} mm"),
         ("joints beyond a limit", f"{verdict['limit_violations']}"),
         ("highest velocity", f"{100 * verdict['max_velocity_ratio']:.0f} % of the limit"),
         ("highest acceleration", f"{100 * verdict['max_acceleration_ratio']:.0f} % of the limit"),
         ("highest torque of the arm", strongest),
-        ("arm from its command, at most", f"{1e3 * verdict['tracking_error_rad']:.1f} mrad"),
-        ("base from its command, at most", f"{1e3 * verdict['tracking_error_base_m']:.1f} mm"),
+        ("largest tracking error of the arm", f"{1e3 * verdict['tracking_error_rad']:.1f} mrad"),
+        ("largest tracking error of the base", f"{1e3 * verdict['tracking_error_base_m']:.1f} mm"),
         ("largest slip in the hand", f"{1e3 * verdict['max_slip_m']:.2f} mm in one motion"),
         ("at rest at the end", "yes" if verdict["at_rest"] else "no"),
     ]

@@ -44,10 +44,10 @@ class Scope:
     """The names that a formula may use.
 
     Attributes:
-        domain: the declared types, predicates and functions.
-        objects: the types of each object.
-        variables: the same of each variable.
-        place: the enclosing section or action, for messages (``:init``).
+        domain: declares types, predicates and functions.
+        objects: the types of each object, by name.
+        variables: the types of each variable, by name.
+        place: the enclosing section or action, for messages, such as ``:init``.
         faults: collects errors.
     """
 
@@ -72,7 +72,7 @@ class Scope:
 
 
 def object_types(objects: Sequence[Object]) -> dict[str, tuple[str, ...]]:
-    """``Scope.objects`` for some objects."""
+    """The types of each object by its name, as ``Scope.objects`` takes them."""
     return {each.name: (each.type,) for each in objects}
 
 
@@ -108,6 +108,7 @@ def _check_arguments(
 
 
 def _note_undeclared(word: Atom, known: Collection[str], scope: Scope) -> None:
+    """Report an object or a variable that is not among the ``known`` names."""
     if not word.text.startswith("?"):
         scope.faults.add(word, f"object '{short(word)}' is not declared", word.text, known)
     elif scope.variables or scope.place.startswith("action"):
@@ -123,11 +124,12 @@ def read_condition(node: Node, scope: Scope) -> tuple[Formula, ...]:
 
 
 def _conjuncts(node: Node, scope: Scope) -> Iterator[Formula]:
+    """The formulas of a condition, with nested conjunctions flattened."""
     if isinstance(node, SList) and not node.items:
         return
     if isinstance(node, SList) and node.head == "and":
-        for each in node.items[1:]:
-            yield from _conjuncts(each, scope)
+        for conjunct in node.items[1:]:
+            yield from _conjuncts(conjunct, scope)
         return
     formula = read_formula(node, scope)
     if formula is not None:
@@ -135,7 +137,7 @@ def _conjuncts(node: Node, scope: Scope) -> Iterator[Formula]:
 
 
 def read_formula(node: Node, scope: Scope) -> Formula | None:
-    """One formula as it is written; None after reporting an error."""
+    """One formula as the file has it; None after reporting an error."""
     if isinstance(node, SList) and not node.items:
         return pddl.And(())
     head = node.head if isinstance(node, SList) else ""
@@ -191,7 +193,10 @@ def read_literal(node: Node, scope: Scope) -> Literal | None:
 
 
 def read_number(node: Node, scope: Scope, cost: bool = True) -> float | None:
-    """The value of a number; None if it is none, or after reporting one that is no cost."""
+    """The value of a number; None if the node is no number.
+
+    With ``cost``, an infinite or negative number is reported as an error.
+    """
     if not isinstance(node, Atom) or not _NUMBER.fullmatch(node.text):
         return None
     number = float(node.text)
@@ -215,7 +220,7 @@ def read_term(node: Node, scope: Scope) -> FunctionTerm | None:
         return None
     declared = scope.domain.function(name.text)
     if declared is None:
-        what = f"'{short(name)}' is no number and no function that :functions declares"
+        what = f"'{short(name)}' is neither a number nor a function that :functions declares"
         known = [each.name for each in scope.domain.functions]
         scope.faults.add(name, what, name.text, known)
         return None
@@ -260,7 +265,7 @@ def read_actions(
 
 
 def _read_fields(nodes: Sequence[Node], faults: SyntaxFaults) -> dict[str, Node]:
-    """The ``:key value`` pairs of an action, up to the first that is malformed."""
+    """The ``:key value`` pairs of an action, up to the first malformed one."""
     fields: dict[str, Node] = {}
     rest = iter(nodes)
     for key in rest:
@@ -287,7 +292,8 @@ def read_effect(
     Args:
         node: the effect.
         scope: the names that it may use.
-        costs: gets the terms of its cost; None where the cost would depend on the state.
+        costs: the terms of the effect's cost are appended to this list. None inside ``when`` and
+            ``forall``, where the cost would depend on the state.
     """
     return tuple(dict.fromkeys(_effects(node, scope, costs)))
 
@@ -295,6 +301,7 @@ def read_effect(
 def _effects(
     node: Node, scope: Scope, costs: list[float | FunctionTerm] | None
 ) -> Iterator[Effect]:
+    """The effects of a node, with nested conjunctions flattened; see ``read_effect``."""
     if isinstance(node, SList) and not node.items:
         return
     head = node.head if isinstance(node, SList) else ""
@@ -303,8 +310,8 @@ def _effects(
         what = f"expected an effect such as (predicate ...), got '{short(node)}'"
         scope.faults.add(node, what)
     elif head == "and":
-        for each in node.items[1:]:
-            yield from _effects(each, scope, costs)
+        for conjunct in node.items[1:]:
+            yield from _effects(conjunct, scope, costs)
     elif head == "when" and len(node.items) != 3:
         count = len(node.items) - 1
         scope.faults.add(node, f"'when' takes a condition and an effect, got {count} parts")
@@ -354,7 +361,7 @@ def _read_cost(node: SList, scope: Scope, costs: list[float | FunctionTerm] | No
         scope.faults.add(node.items[1], what)
     else:
         amount = node.items[2]
-        term = read_number(amount, scope)
-        found = read_term(amount, scope) if term is None else term
-        if found is not None:
-            costs.append(found)
+        number = read_number(amount, scope)
+        term = read_term(amount, scope) if number is None else number
+        if term is not None:
+            costs.append(term)

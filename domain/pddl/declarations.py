@@ -46,17 +46,18 @@ def _read_typed_list(
         nodes: the list's items.
         role: what an entry is called in messages.
         faults: collects errors.
-        pattern: of the entries.
+        pattern: the form of an entry's name.
 
     Raises:
-        BadInput: a malformed entry, and the errors so far: what uses the names would give more.
+        BadInput: an entry is malformed. The exception has all errors so far; reading on would only
+            add errors that follow from the missing name.
     """
     entries: list[_Typed] = []
     untyped: list[Atom] = []  # names before the next dash
     rest = iter(nodes)
     for node in rest:
         if isinstance(node, Atom) and node.text == "-":
-            # Generators of benchmarks leave the names away where there are no such objects.
+            # Some benchmark generators write a dash and a type even if there are no such objects.
             kind = next(rest, None)
             if kind is None:
                 faults.stop(node, "'-' must be followed by a type")
@@ -71,6 +72,7 @@ def _read_typed_list(
 
 
 def _read_types(node: Node, faults: SyntaxFaults) -> tuple[Atom, ...]:
+    """The types after a dash: one, or several in ``(either ...)``."""
     choices: tuple[Node, ...] = (node,)
     if isinstance(node, SList) and node.head == "either":
         choices = node.items[1:]
@@ -81,7 +83,7 @@ def _read_types(node: Node, faults: SyntaxFaults) -> tuple[Atom, ...]:
 
 
 def _known_types(typed: _Typed, known: Collection[str], faults: SyntaxFaults) -> tuple[str, ...]:
-    """The types of an entry; none, which suit everywhere, after reporting an undeclared one."""
+    """The types of an entry; after reporting an undeclared type none, so that no more follow."""
     unknown = [each for each in typed.types if each.text != OBJECT and each.text not in known]
     for atom in unknown:
         faults.add(atom, f"type '{short(atom)}' is not declared", atom.text, known)
@@ -114,7 +116,7 @@ def read_variables(
 def read_types(nodes: Sequence[Node], faults: SyntaxFaults) -> tuple[Type, ...]:
     """The declared types; a type may be declared twice to have two supertypes.
 
-    A supertype that is declared nowhere else is declared by that, as benchmarks do (settlers:
+    A supertype that has no declaration of its own counts as declared, as in benchmarks (settlers:
     ``place vehicle - store``).
     """
     entries = _read_typed_list(nodes, "a type", faults)
@@ -172,7 +174,7 @@ def read_objects(
 def read_predicates(
     nodes: Sequence[Node], domain: Domain, faults: SyntaxFaults
 ) -> tuple[Predicate, ...]:
-    """The declared predicates."""
+    """The predicates that a domain declares, in the order of the file."""
     predicates: dict[str, Predicate] = {}
     for node in nodes:
         if not isinstance(node, SList) or not node.items:
@@ -194,7 +196,10 @@ def read_predicates(
 def read_functions(
     nodes: Sequence[Node], domain: Domain, faults: SyntaxFaults
 ) -> tuple[Function, ...]:
-    """The declared functions, ``(f ?x - t) (g) - number``; a type other than number is refused."""
+    """The functions that a domain declares: ``(f ?x - t) (g) - number``.
+
+    Any type other than ``number`` is an error.
+    """
     functions: dict[str, Function] = {}
     rest = iter(nodes)
     for node in rest:

@@ -52,12 +52,12 @@ class Literal:
     column: int = field(default=0, compare=False)
 
     def ground(self, binding: Mapping[str, str]) -> Fact:
-        """Its fact, without the sign, with variables replaced by ``binding``."""
+        """The ground fact, without the sign: its variables are replaced by ``binding``."""
         return Fact(self.predicate, tuple(binding.get(arg, arg) for arg in self.args))
 
     @property
     def fact(self) -> Fact:
-        """Its fact, without the sign, for a literal without variables."""
+        """The fact, without the sign, of a literal without variables."""
         return Fact(self.predicate, self.args)
 
     def __str__(self) -> str:

@@ -32,7 +32,15 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """An object of a problem or a constant of a domain, with its type and place of declaration."""
+    """An object of a problem, or a constant of a domain.
+
+    Attributes:
+        name: the object's name.
+        type: the name of its type.
+        file: the file that declares it.
+        line: 1-based line of the declaration, 0 without one.
+        column: 1-based column of the declaration, 0 without one.
+    """
 
     name: str
     type: str
@@ -125,10 +133,10 @@ class Domain:
     def supertypes(self, name: str) -> frozenset[str]:
         """``name`` and all its supertypes, up to ``object``."""
         if name not in self._supertypes:
-            found = [name]
-            for each in found:  # grows as it runs
-                found += [above for above in self._parents.get(each, ()) if above not in found]
-            self._supertypes[name] = frozenset((OBJECT, *found))
+            types = [name]
+            for type_ in types:  # breadth first: the list grows during the loop
+                types += [above for above in self._parents.get(type_, ()) if above not in types]
+            self._supertypes[name] = frozenset((OBJECT, *types))
         return self._supertypes[name]
 
     def is_a(self, name: str, allowed: tuple[str, ...]) -> bool:
@@ -197,7 +205,7 @@ class Problem:
         return self._objects.get(name)
 
     def with_facts(self, facts: Iterable[Fact]) -> Problem:
-        """The problem with more initial facts, which stand in no file."""
+        """The problem with more initial facts, which have no place in a file."""
         init = (*self.init, *facts)
         places = self.init_places + ((0, 0),) * (len(init) - len(self.init))
         return replace(self, init=init, init_places=places)

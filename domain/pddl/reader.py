@@ -1,8 +1,8 @@
 """Reads PDDL files: ADL with action costs.
 
-A file is read in steps: its sections; its types; its other declarations; what uses them. All errors
-of a step are raised together, each with line and column; later steps would only add errors that
-follow from them. PDDL outside this subset is refused by name, never skipped.
+A file is read in steps: its sections, its types, its other declarations, and the formulas that use
+them. All errors of a step are raised together, each with line and column; later steps would only
+add errors that follow from them. PDDL outside this subset is an error, never skipped.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def read_domain(path: str | Path) -> Domain:
     path = shipped_file(path)
     faults = SyntaxFaults(str(path))
     parts = read_definition(path, "domain", faults)
-    # Files declare more than they use, or less: what is not supported is refused where it is used.
+    # Many files declare other requirements than they use, so these are not checked: an unsupported
+    # construct is an error where it is used.
     requirements = tuple(map(str, parts.body(":requirements")))
     domain = Domain(parts.name, faults.file, requirements)
     # Sections may stand in any order in the file, but each needs those read before it.
@@ -144,6 +145,7 @@ def _read_init(
 
 
 def _read_fact(node: Node, scope: Scope) -> Literal | None:
+    """A possibly negated fact of ``:init``; None after reporting an error."""
     head = node.head if isinstance(node, SList) else ""
     if isinstance(node, SList) and head == "not" and len(node.items) == 2:
         literal = _read_fact(node.items[1], scope)
@@ -155,7 +157,10 @@ def _read_fact(node: Node, scope: Scope) -> Literal | None:
 
 
 def _read_value(node: SList, scope: Scope, costs: set[str], values: dict[Fact, float]) -> None:
-    """Adds what ``(= (f a) 3)`` says; ``costs`` are the functions that actions' costs use."""
+    """Adds the value in ``(= (f a) 3)`` to ``values``.
+
+    ``costs`` are the functions that the costs of actions use: their values can't be negative.
+    """
     if len(node.items) != 3:
         scope.faults.add(node, f"expected (= (function object ...) number), got '{short(node)}'")
         return
@@ -177,6 +182,7 @@ def _read_value(node: SList, scope: Scope, costs: set[str], values: dict[Fact, f
 
 
 def _read_goal(parts: Definition, scope: Scope) -> tuple[Formula, ...]:
+    """The parts of the goal, with its top-level conjunction flattened."""
     body = parts.body(":goal")
     if len(body) != 1:
         what = "the goal must be one condition; join several by (and ...)"

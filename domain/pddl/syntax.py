@@ -14,7 +14,7 @@ from typing import NamedTuple, NoReturn
 from galley.domain.errors import BadInput, InputError, did_you_mean
 from galley.domain.files import read_text
 
-# The readers recurse. Real PDDL nests about ten deep.
+# Depth of nested lists, at which the recursive readers are safe. Real PDDL nests about ten deep.
 MAX_DEPTH = 100
 
 _TOKEN = re.compile(r";.*|[()]|[^\s();]+")
@@ -55,6 +55,8 @@ Node = Atom | SList
 def parse_sexprs(text: str, file: str) -> tuple[Node, ...]:
     """The top-level expressions of ``text``.
 
+    A stack has the open lists, so the parser is one loop over the tokens.
+
     Args:
         text: the whole file, with newlines as line breaks.
         file: its name, for messages.
@@ -62,9 +64,10 @@ def parse_sexprs(text: str, file: str) -> tuple[Node, ...]:
     Raises:
         BadInput: parentheses don't balance, or lists nest more than ``MAX_DEPTH`` deep.
     """
-    items: list[Node] = []  # of the innermost open list
-    stack: list[tuple[list[Node], int, int]] = []  # outer items, and the position of each open list
-    unclosed: tuple[int, int] | None = None  # of the first section that contains another one
+    items: list[Node] = []  # items of the innermost open list so far
+    # For each open list: the items so far of the list around it, and its own position.
+    stack: list[tuple[list[Node], int, int]] = []
+    unclosed: tuple[int, int] | None = None  # position of a section that contains another one
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
         for match in _TOKEN.finditer(line):
             token, column = match.group(), match.start() + 1
@@ -72,8 +75,8 @@ def parse_sexprs(text: str, file: str) -> tuple[Node, ...]:
                 if not stack:
                     raise _closes_nothing(file, number, column, items)
                 done = tuple(items)
-                items, *place = stack.pop()
-                items.append(SList(done, place[0], place[1]))
+                items, *position = stack.pop()
+                items.append(SList(done, position[0], position[1]))
             elif token == "(":
                 stack.append((items, number, column))
                 items = []
@@ -93,6 +96,7 @@ def parse_sexprs(text: str, file: str) -> tuple[Node, ...]:
 
 
 def _closes_nothing(file: str, line: int, column: int, forms: list[Node]) -> BadInput:
+    """The error for a closing parenthesis without an opening one, after the ``forms``."""
     if len(forms) > 1:  # the definition ended before its last section
         return BadInput.one(file, _TOO_EARLY, forms[1].line, forms[1].column)
     what = "this ')' closes nothing; remove it, or add the missing '('"
@@ -101,14 +105,14 @@ def _closes_nothing(file: str, line: int, column: int, forms: list[Node]) -> Bad
 
 _TOO_EARLY = "nothing may follow the (define ...); does a ')' before close it too early?"
 
-# A file in another language gives thousands.
+# Largest number of errors that are reported: a file in another language has thousands.
 MAX_REPORTED = 100
 
 _SHORT = 40  # characters
 
 
 class SyntaxFaults:
-    """Collects the errors of a file, so that a reader can go on and report them all."""
+    """Collects the errors of a file, so that a reader can go on and report them all at the end."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -126,7 +130,7 @@ class SyntaxFaults:
         self._errors.setdefault((where.line, where.column, what), (name, known))
 
     def stop(self, where: Node, what: str) -> NoReturn:
-        """Raises an error after which reading on is of no use, with all before.
+        """Adds an error after which reading on is useless, and raises all errors.
 
         Raises:
             BadInput: always.
@@ -164,9 +168,9 @@ def short(node: Node) -> str:
 CONNECTIVES = ("and", "or", "not", "imply", "exists", "forall")
 RESERVED = (*CONNECTIVES, "when", "increase")  # not allowed as predicate names
 
-# More than the standard's letters, digits, dashes and underscores, as in benchmarks. The first
-# character excludes what could be a variable, keyword, dash or operator; the last one a dash that
-# was meant to stand before a type.
+# Names may have more characters than the standard's letters, digits, dashes and underscores, as in
+# benchmarks. The first character can't begin a variable, keyword, dash or operator. The last one is
+# no dash: that was meant to stand before a type.
 _WORD = r"[\w#@.+!$%&~][\w\-#@.+!$%&~*/'|<>=:^]*(?<!-)"
 NAME = re.compile(rf"{_WORD}\??")
 VARIABLE = re.compile(rf"\?{_WORD}")
@@ -184,10 +188,10 @@ class Definition(NamedTuple):
     """The sections of a file: ``(define (kind NAME) section ...)``.
 
     Attributes:
-        node: the whole.
-        name: of the domain or problem.
-        sections: by keyword, without actions.
-        actions: the ``(:action ...)`` of a domain.
+        node: the whole expression.
+        name: name of the domain or problem.
+        sections: the sections by keyword, without actions.
+        actions: the ``(:action ...)`` sections of a domain.
     """
 
     node: SList
@@ -249,11 +253,12 @@ def read_definition(path: str | Path, kind: str, faults: SyntaxFaults) -> Defini
 
 
 def _read_header(define: SList, kind: str, shape: str, faults: SyntaxFaults) -> str:
+    """The name in ``(kind NAME)``; anything else is an error that ends reading."""
     header: Node = define.items[1] if len(define.items) > 1 else define
     if not isinstance(header, SList) or header.head != kind or len(header.items) != 2:
-        found = header.head if isinstance(header, SList) else ""
-        other = found in SECTIONS and found != kind
-        what = f"this file is a {found}, expected a {kind}" if other else f"expected {shape}"
+        head = header.head if isinstance(header, SList) else ""
+        other = head in SECTIONS and head != kind
+        what = f"this file is a {head}, expected a {kind}" if other else f"expected {shape}"
         faults.stop(header, what)
     return read_name(header.items[1], f"the {kind}'s name", faults) or ""
 

@@ -1,4 +1,4 @@
-"""Problems that are given as text: files of them, so that a run can keep what it was made from."""
+"""Files for problems that are given as text, so that a run can keep its problem file."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from galley.domain.files import read_bytes
 from galley.domain.shipped import shipped_file
 
 _GOAL = re.compile(r"\(\s*:goal\b", re.IGNORECASE)
-_TEXT = re.compile(r"(\s|;[^\n]*\n)*\(")  # behind comments, a bracket: no file's name
+_TEXT = re.compile(r"(\s|;[^\n]*\n)*\(")  # after comments, a parenthesis: text, not a file's name
 
 
 def problem_file(problem: str | Path, goal: str = "") -> Path:
-    """The file of a problem; a temporary one, gone when Python ends, for text or another goal.
+    """The file of a problem; for text or another goal a temporary one, deleted when Python exits.
 
     Args:
         problem: a file, a shipped one by its bare name, or PDDL text: ``(define (problem ...``.
-        goal: a formula in place of its goal.
+        goal: a formula that replaces the problem's goal; empty to keep it.
 
     Raises:
         BadInput: there is no such file, or no goal in it to replace.
@@ -31,11 +31,11 @@ def problem_file(problem: str | Path, goal: str = "") -> Path:
         return path
     text = str(problem) if posed else read_bytes(path).decode("utf-8", "replace")
     if goal:
-        text = re.sub(";[^\n]*", "", text)  # a comment may have brackets
-        found = _GOAL.search(text)
-        if found is None:
+        text = re.sub(";[^\n]*", "", text)  # a comment may have parentheses
+        match = _GOAL.search(text)
+        if match is None:
             raise BadInput.one(path, "the problem has no :goal to replace")
-        text = f"{text[: found.start()]}(:goal {goal}){text[_closed(text, found.start()) :]}"
+        text = f"{text[: match.start()]}(:goal {goal}){text[_closed(text, match.start()) :]}"
     folder = tempfile.TemporaryDirectory(prefix="galley-")
     atexit.register(folder.cleanup)
     file = Path(folder.name) / ("problem.pddl" if posed else path.name)
@@ -44,7 +44,7 @@ def problem_file(problem: str | Path, goal: str = "") -> Path:
 
 
 def _closed(text: str, start: int) -> int:
-    """Where the bracket that opens at ``start`` has closed."""
+    """The index after the parenthesis that closes the one at ``start``."""
     depth = 0
     for k in range(start, len(text)):
         depth += (text[k] == "(") - (text[k] == ")")

@@ -9,7 +9,7 @@ Triple = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class MobileBaseSpec:
-    """A base that carries an arm. Lengths in metres, angles in radians.
+    """A mobile base that carries an arm. Lengths in metres, angles in radians.
 
     Frame B lies on the floor under the middle of the chassis, x forwards; the arm faces forwards.
 
@@ -21,12 +21,12 @@ class MobileBaseSpec:
         plate: length, width and thickness of the plate on the column, under the arm's foot.
         column_offset: x of the column's centre from the axis of the arm's first joint.
         lower, upper: position limits of ``base_x``, ``base_y`` (m, in the world) and
-            ``base_heading`` (rad). Equal where it may not move.
-        velocity, acceleration, jerk: limits of magnitude, per s, s^2 and s^3.
-        differential: whether it rolls along its heading, to which the limits of x belong, and turns
-            on the spot; else it drives every way.
-        in_urdf: whether the arm's URDF has the base, whose root stands on the floor; else it is a
-            chassis of the measures above.
+            ``base_heading`` (rad). Both are equal for a joint that may not move.
+        velocity, acceleration, jerk: limits of magnitude of the three joints, per s, s^2 and s^3.
+        differential: whether it rolls along its heading and turns on the spot; the limits of x are
+            then those along the heading. Otherwise it drives in every direction (holonomic).
+        in_urdf: whether the base is part of the arm's URDF, whose root stands on the floor;
+            otherwise it is a chassis of the dimensions above.
     """
 
     size: Triple = (0.815, 0.634, 0.40)

@@ -1,4 +1,4 @@
-"""Makes furniture (bodies, joints, regions) and items of what a scene file holds."""
+"""Makes furniture (bodies, joints, regions) and items from the entries of a scene file."""
 
 from __future__ import annotations
 
@@ -49,18 +49,19 @@ def read_body(file: YamlFile, name: str, entry: BodyEntry, physics: Physics) -> 
 
 
 def _shapes(file: YamlFile, at: At, entry: BodyEntry | ItemEntry) -> tuple[Shape, ...]:
+    """The shapes of a body or item, whose entry is at a path."""
     shapes = enumerate(entry.shapes)
     return tuple(read_shape(file, (*at, "shapes", i), each) for i, each in shapes)
 
 
 def _surface(entry: BodyEntry | ItemEntry, default: Physics) -> dict[str, float]:
-    """Friction and restitution."""
+    """The friction and restitution of an entry, by default those of the scene's physics."""
     own = entry.given("friction", "restitution")
     return {"friction": default.friction, "restitution": default.restitution} | own
 
 
 def check_body_tree(file: YamlFile, bodies: tuple[Body, ...], joints: tuple[Joint, ...]) -> None:
-    """Checks that parents form a tree, and each joint moves one body."""
+    """Checks that the parents of bodies form a tree, and that each joint moves exactly one body."""
     parents = {body.name: body.parent for body in bodies}
     used: dict[str, str] = {}
     for body in bodies:
@@ -70,6 +71,7 @@ def check_body_tree(file: YamlFile, bodies: tuple[Body, ...], joints: tuple[Join
             file.fault((*at, "joint"), what)
         elif body.joint is not None:
             used[body.joint] = body.name
+        # Follow the parents up to the world, or until a body comes up twice.
         above, visited = body.parent, {body.name}
         while above != WORLD and above not in visited:
             visited.add(above)
@@ -105,7 +107,7 @@ def read_region(name: str, entry: RegionEntry) -> Region:
 
 
 def within(region: Region, xy: Array) -> Array:
-    """Which of a region's boxes a point (2,) of the plane lies in, (k,)."""
+    """For each box of a region (k,), whether a point (2,) of the plane lies in it."""
     inside = (xy >= region.boxes[:, 0, :2]) & (xy <= region.boxes[:, 1, :2])
     return np.asarray(inside.all(axis=1))
 
@@ -135,7 +137,12 @@ def check_handles(file: YamlFile, scene: Scene) -> None:
 def read_item(
     file: YamlFile, name: str, entry: ItemEntry, physics: Physics, regions: tuple[Region, ...]
 ) -> tuple[str, Item]:
-    """The body whose frame the item's pose is given in, and the item with that pose as X_WI."""
+    """The item of an entry.
+
+    Returns:
+        The name of the body in whose frame the item's pose is given, and the item, which has that
+        pose as its X_WI for now: body poses are known only when the whole scene has been read.
+    """
     at, faults = ("items", name), len(file.errors)
     shapes = _shapes(file, at, entry)
     solid = [shape for shape in shapes if shape.collision]
@@ -166,7 +173,7 @@ def read_item(
 def _item_pose(
     file: YamlFile, at: At, entry: ItemPose, height: float, regions: tuple[Region, ...]
 ) -> tuple[str, Array]:
-    """The body whose frame the pose is given in (the region's, or world), and the pose (4, 4)."""
+    """The body in whose frame a pose is given (the region's, or the world), and the pose (4, 4)."""
     if entry.on is None:
         return WORLD, entry.X
     region = next(each for each in regions if each.name == entry.on)
@@ -179,7 +186,10 @@ def _item_pose(
 
 
 def _size(file: YamlFile, at: At, declared: Sizes | None, solid: list[Shape]) -> Array:
-    """An item's bounding box (3,), centred on its frame; a given ``size`` must agree."""
+    """The size (3,), m, of an item's bounding box, whose centre is its frame.
+
+    A ``declared`` size must agree with the shapes; if it does within the tolerance, it is used.
+    """
     bounds = np.array([shape.bounds(np.eye(4)) for shape in solid])
     low, high = bounds[:, 0].min(axis=0), bounds[:, 1].max(axis=0)
     middle = (low + high) / 2.0

@@ -1,4 +1,4 @@
-"""What entries of scene and robot files share."""
+"""Types and models that the entries of scene files and robot files share."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ Rates2 = Annotated[tuple[_Rate, ...], Length(2)]
 
 
 def about(text: str, default: Any = None) -> Any:
-    """An optional key, and what editors show of it."""
+    """A field for an optional key, with the description that editors show."""
     return Field(default, description=text)
 
 
 def needed(text: str) -> Any:
-    """A needed key, and what editors show of it."""
+    """A field for a required key, with the description that editors show."""
     return Field(description=text)
 
 
 class Posed(FileModel):
-    """A pose, in the frame that its use says."""
+    """A pose; the entry that has it defines the frame."""
 
     xyz: Triple = about("position, m", (0.0, 0.0, 0.0))
     rpy: Triple = about("rotation about the fixed x, then y, then z, rad", (0.0, 0.0, 0.0))
 
     @property
     def X(self) -> Array:
-        """The pose (4, 4)."""
+        """The pose as a transform (4, 4)."""
         R = rotation_rpy(*self.rpy) if self.given("rpy") else None
         return frozen(transform(R, self.xyz))

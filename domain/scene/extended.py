@@ -1,7 +1,8 @@
-"""The YAML of a scene file, merged with that of the files that it extends.
+"""Merges the YAML of a scene file with that of the files that it extends.
 
-A file's entries override those of the same name. Files are merged as YAML nodes before anything is
-read; each node keeps its file and line, for messages and for files beside it.
+A file's entries override those of the same name in the file that it extends. Files are merged as
+YAML nodes before anything is read. Each node keeps its file and line, for messages and for paths
+relative to its file.
 """
 
 from __future__ import annotations
@@ -23,8 +24,13 @@ _TEXT = "tag:yaml.org,2002:str"
 
 
 def merged(path: str | Path, robot: str | Path | None = None) -> YamlFile:
-    """A scene file with the entries of all that it extends, and those of files that it names:
-    grasps, and its robot or the file ``robot`` in place of it.
+    """The YAML tree of a scene file, complete with the entries of other files.
+
+    These are the files that it extends, those of grasps, and the robot file.
+
+    Args:
+        path: the scene file.
+        robot: a robot file that replaces the scene's robot, or None.
 
     Raises:
         BadInput: a file of the chain is missing, not YAML, of another format version, or repeated.
@@ -46,14 +52,15 @@ def merged(path: str | Path, robot: str | Path | None = None) -> YamlFile:
     return file
 
 
-_ROOM = {"base": ("lower", "upper"), "start": ("base",)}  # is the scene's, whatever the robot
+# Entries of a robot that belong to the scene: they stay if another robot replaces it.
+_ROOM = {"base": ("lower", "upper"), "start": ("base",)}
 
 
 def _with_robot(file: YamlFile, node: yaml.Node, other: str | Path | None) -> yaml.Node:
-    """The scene's robot with the entries of the robot file that it names, or of another one.
+    """The scene's robot with the entries of the robot file that it names, or of ``other``.
 
-    Of a shipped robot whose place a robot file takes stay the start and the room to drive: one that
-    ``other`` replaces, or that an extended scene has.
+    The robot file may replace a shipped robot: that of the scene, if there is ``other``, or that of
+    an extended scene. Then only the start pose and the limits of the base stay (``_ROOM``).
     """
     if not isinstance(node, yaml.MappingNode):
         return node
@@ -88,10 +95,10 @@ def _with_robot(file: YamlFile, node: yaml.Node, other: str | Path | None) -> ya
             return each
         if isinstance(each, yaml.ScalarNode) and not is_null(each):
             own = Path(each.start_mark.name).parent
-            found = _linked(file, ("robot", "file"), each, shipped_file(each.value, own))
-            if found is None:
+            linked = _linked(file, ("robot", "file"), each, shipped_file(each.value, own))
+            if linked is None:
                 raise file.bad_input()
-            each = found.root
+            each = linked.root
         return mapped(each, urdf)
 
     return mapped(node, entry)
@@ -102,36 +109,39 @@ def _marks(node: yaml.Node) -> tuple[Any, Any]:
 
 
 def beside(node: yaml.Node) -> Path:
-    """The file that a node names, relative to its own file; a shipped one by its bare name."""
+    """The path of the file that a node names, relative to the node's own file, or shipped."""
     return shipped_file(str(node.value), Path(node.start_mark.name).parent)
 
 
 def _grasps(file: YamlFile, at: At, node: yaml.Node) -> yaml.Node:
-    """The value of an item's key; of ``grasps``, what stands in the file that it names.
+    """The value of an item's key; a file named under ``grasps`` is replaced by its contents.
 
-    After an error, none.
+    If that file can't be read, the error is recorded, and the list of grasps is empty.
     """
     if at[-1] != "grasps" or not isinstance(node, yaml.ScalarNode) or is_null(node):
         return node
-    found = _linked(file, at, node, beside(node))
-    if found is not None:
-        return found.root
+    linked = _linked(file, at, node, beside(node))
+    if linked is not None:
+        return linked.root
     return yaml.SequenceNode("tag:yaml.org,2002:seq", [], node.start_mark, node.end_mark)
 
 
 def _linked(file: YamlFile, at: At, node: yaml.Node, path: Path) -> YamlFile | None:
-    """Another file, which a node names; None, and the error recorded, if it can't be read."""
+    """The file at ``path``, which a node names; None if it can't be read.
+
+    Its errors are recorded in ``file``.
+    """
     try:
-        found = YamlFile(path)
+        linked = YamlFile(path)
     except BadInput as bad:
         for error in bad.errors:
-            if error.line is None:  # of the whole file: report where it is named
+            if error.line is None:  # an error of the whole file: report it where the file is named
                 file.fault(at, f"{error.file}: {error.what}", node)
             else:
                 file.errors.append(error)
         return None
-    found.errors = file.errors
-    return found
+    linked.errors = file.errors
+    return linked
 
 
 def _chain(path: str | Path) -> list[YamlFile]:
@@ -152,28 +162,28 @@ def _chain(path: str | Path) -> list[YamlFile]:
             own.fault(("extends",), what, key)
             raise chain[0].bad_input()
         base = shipped_file(node.value, Path(node.start_mark.name).parent)
-        found = None
+        extended = None
         if os.path.abspath(base) in {os.path.abspath(each.path) for each in chain}:
             cycle = " > ".join(each.name for each in (*(each.path for each in chain), base))
             own.fault(("extends",), f"is a cycle: {cycle}", key)
         else:
-            found = _linked(own, ("extends",), key, base)
-        if found is None:  # else its missing keys would be reported too
+            extended = _linked(own, ("extends",), key, base)
+        if extended is None:  # without the base, its keys would be reported as missing, too
             raise chain[0].bad_input()
-        chain.append(found)
+        chain.append(extended)
 
 
 def _check_version(file: YamlFile, top: Mapping[str, tuple[yaml.Node, yaml.Node]]) -> None:
-    """Only the version is looked at first: another one may have other keys.
+    """Check the format version before anything else, as another version may have other keys.
 
     Raises:
-        BadInput: it is another one or none, or the document is no mapping.
+        BadInput: the version is missing or unknown, or the document is no mapping.
     """
     if not isinstance(file.root, yaml.MappingNode):
         file.read(SceneFile)
     if "galley_scene" not in top:
         if closest_match("galley_scene", top):
-            return  # it is misspelt, as the reader will say
+            return  # it is misspelt, which the reader will report
         file.fault((), "needs the key 'galley_scene'")
         raise file.bad_input()
     if not re.fullmatch(rf"{VERSION}(\.0*)?", str(top["galley_scene"][1].value)):
@@ -188,8 +198,11 @@ def _merge(
     """The entries of ``base``, overridden by those of ``own``; null removes an entry.
 
     Args:
-        file: for errors. base, own: mappings. at: their path.
-        merging: the entries that are merged in turn, with the same of each.
+        file: collects errors.
+        base: the mapping of the extended file.
+        own: the mapping of the extending file.
+        at: the path of both.
+        merging: the keys whose mappings are merged in turn, each with the same for its own keys.
     """
     pairs = file.pairs(base, at)
     for name, (key, value) in file.pairs(own, at).items():
@@ -204,7 +217,7 @@ def _merge(
             empty = yaml.MappingNode(value.tag, [], value.start_mark, value.end_mark)
             _, below = pairs.get(name, (key, empty))
             if not isinstance(below, yaml.MappingNode):
-                continue  # it will be reported
+                continue  # the reader will report that it is no mapping
             value = _merge(file, below, value, (*at, name), merging[name])
         pairs[name] = (key, value)
     return yaml.MappingNode(own.tag, list(pairs.values()), own.start_mark, own.end_mark)

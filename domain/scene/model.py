@@ -1,7 +1,7 @@
 """Scene: the static description of the world. Frozen data, read from YAML by ``reader``.
 
-Furniture is written down in place: a body's frame B coincides with the world frame W (or with its
-``pose``) when all scene joints are zero, and a joint's axis is given in those same coordinates.
+Furniture is described in place: when all scene joints are zero, a body's frame B coincides with the
+world frame W (or with its ``pose``). A joint's axis is given in world coordinates, too.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from galley.domain.scene.robot_file import RobotFile
 WORLD = "world"
 HAND = "hand"
 SMALLEST_SIDE, LARGEST_SIDE = 1e-4, 100.0  # m, of a side of a body
-_GROUND = 0.005  # m: a base drives over what is no higher
+_GROUND = 0.005  # m, height of furniture that a base can drive over
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,13 @@ class RobotSpec:
     """The robot and its start configuration.
 
     Attributes:
-        model: ``mobile_panda``, or empty if ``file`` describes it.
-        q: start configuration: base (3), arm, fingers.
-        hand: the link that is the hand; of a robot with several, the name of the first.
-        file: what the robot file says, if there is one.
-        replaces: that file, if it takes the place of the robot that the scene names; else empty.
+        name: the robot's name.
+        model: ``mobile_panda``, or empty if ``file`` describes the robot.
+        base: dimensions and limits of the base.
+        q: start configuration (n,): base (3), arm, fingers; m and rad.
+        hand: the link of the hand; for a robot with several hands, the name of the first.
+        file: the contents of the robot file, or None.
+        replaces: path of the robot file that replaces the scene's robot; else empty.
     """
 
     name: str
@@ -47,15 +49,24 @@ class RobotSpec:
 
     @property
     def hands(self) -> tuple[str, ...]:
-        """Names of the hands of a robot that has several, the first one's first; else empty."""
-        found = () if self.file is None else self.file.arms
-        return tuple(each.hand for each in found) if len(found) > 1 else ()
+        """Names of the hands of a robot that has several, in order; empty for one hand."""
+        arms = () if self.file is None else self.file.arms
+        return tuple(arm.hand for arm in arms) if len(arms) > 1 else ()
 
 
 @dataclass(frozen=True)
 class Physics:
-    """gravity: (3,) m/s^2. friction, restitution: defaults of surfaces. time_step: s.
-    finger_force: N. finger_friction: of the finger pads."""
+    """Parameters of the physics simulation.
+
+    Attributes:
+        gravity: acceleration (3,), m/s^2, world frame.
+        friction: Coulomb coefficient of surfaces that give none.
+        restitution: restitution of surfaces that give none, 0 to 1.
+        time_step: of the simulation, s.
+        finger_force: largest force of each finger, N. A hand grips with it, 40 N by default; the
+            robot file's gripper may give another.
+        finger_friction: Coulomb coefficient of the finger pads.
+    """
 
     gravity: Array
     friction: float
@@ -79,7 +90,7 @@ class Shape:
         mesh: file of a mesh; None for the other kinds.
         points: vertices (n, 3) of the mesh's convex hull, its collision shape, in the shape's own
             frame, scaled, metres; None for the other kinds.
-        texture: image wrapped around the sides of a box; None for plain colour.
+        texture: image wrapped around the sides of a box; None for a plain colour.
     """
 
     kind: str
@@ -95,7 +106,7 @@ class Shape:
         as_pose(self.X_BS, "X_BS")
 
     def bounds(self, X: Array) -> tuple[Array, Array]:
-        """Lower and upper corner (3,) of its axis-aligned box when its body is at X (4, 4)."""
+        """Lower and upper corner (3,) of its axis-aligned bounding box, if its body is at X."""
         X_S = X @ self.X_BS
         if self.points is not None:
             points = self.points @ X_S[:3, :3].T + X_S[:3, 3]
@@ -117,7 +128,7 @@ class Shape:
 
     @property
     def middle(self) -> Array:
-        """Centre (3,) of its own bounding box in its own frame, metres; 0 except for meshes."""
+        """Centre (3,) of the bounding box in the shape's own frame, metres; 0 except for meshes."""
         if self.points is None:
             return np.zeros(3)
         return np.asarray(self.points.min(axis=0) + self.points.max(axis=0)) / 2.0
@@ -130,10 +141,12 @@ class Body:
     Attributes:
         name: unique among bodies and items.
         parent: name of the body that carries it, or ``world``.
-        joint: name of the joint to the parent, or None for a fixed one.
-        X_WB0: pose in the world when all scene joints are zero (4, 4).
-        friction, restitution: surface coefficients.
+        joint: name of the joint to the parent, or None if it is fixed.
+        X_WB0: pose (4, 4) in the world when all scene joints are zero.
+        shapes: its shapes, in its frame.
         mass: kg; used only for bodies on a joint.
+        friction: Coulomb coefficient of its surface.
+        restitution: restitution of its surface, 0 to 1.
         may_touch: the robot's links that are not checked against it.
     """
 
@@ -157,10 +170,13 @@ class Joint:
 
     Attributes:
         kind: ``prismatic`` (m) or ``revolute`` (rad).
-        axis: unit axis (3,) in the world at zero.
-        pivot: a point (3,) on the axis, in the world at zero; revolute only.
-        lower, upper: limits. start: initial value.
-        friction: N or N m. damping: N s/m or N m s/rad.
+        axis: unit vector (3,) of the axis, in the world when all joints are zero.
+        pivot: a point (3,) on the axis, m, in the world when all joints are zero; revolute only.
+        lower: lower limit, m or rad.
+        upper: upper limit, m or rad.
+        start: initial value, m or rad.
+        friction: dry friction, N or N m.
+        damping: N s/m or N m s/rad.
     """
 
     name: str
@@ -174,7 +190,7 @@ class Joint:
     damping: float
 
     def motion(self, value: float) -> Array:
-        """The displacement (4, 4) by a joint ``value``, in world coordinates at zero."""
+        """The displacement (4, 4) by a joint value, m or rad, in world coordinates."""
         if self.kind == "prismatic":
             return transform(None, self.axis * value)
         R = rotation_about(self.axis, value)
@@ -183,12 +199,14 @@ class Joint:
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """A named surface or volume where items are put, in its body's frame.
+    """A support region: a surface or volume where items are put, in its body's frame.
 
     Attributes:
+        name: unique among regions.
+        body: name of the body that it belongs to.
         kind: ``surface`` or ``volume``.
-        boxes: lower and upper corners (k, 2, 3). A surface's boxes are flat, at the height of the
-            surface; a volume is one box, and its lower z is the floor.
+        boxes: lower and upper corners (k, 2, 3) of k boxes, m. The boxes of a surface are flat, at
+            its height. A volume is one box, and its lower z is the floor.
     """
 
     name: str
@@ -199,16 +217,17 @@ class Region:
 
 @dataclass(frozen=True)
 class Handle:
-    """Where the hand grasps a body on a joint.
+    """A handle, by which the hand opens and closes a drawer or door.
 
     Attributes:
+        name: unique among handles.
         body: the handle's own body (fixed to what it moves).
         joint: the joint that it moves.
         point: grasp centre p_BQ (3,), body frame.
         approach: unit direction (3,) in which the hand approaches, body frame.
         closing: unit direction (3,) along which the fingers close, body frame.
-        thickness: width between the fingers when closed on it, metres.
-        span: allowed offset of the hand to either side along approach x closing, metres.
+        thickness: width between the fingers when they are closed on it, metres.
+        span: allowed offset of the hand to either side, along approach x closing, metres.
     """
 
     name: str
@@ -229,7 +248,7 @@ class Grasp:
         name: such as ``top-x`` or ``side+y``.
         X_IT: the grasp frame T (between the fingertips; z points out of the hand, y is the
             closing direction) in the item's frame (4, 4).
-        width: distance between the fingers when closed, metres.
+        width: distance between the fingers when they hold the item, metres.
     """
 
     name: str
@@ -242,15 +261,21 @@ class Grasp:
 
 @dataclass(frozen=True, eq=False)
 class Item:
-    """A movable object. Its frame I is the centre of its bounding box, z up when upright.
+    """A movable object. Its frame I is at the centre of its bounding box, with z up when upright.
 
-    Equal to itself only.
+    Items are compared by identity.
 
     Attributes:
+        name: unique among bodies and items.
+        label: its name in pictures and captions.
         size: bounding box, full extents (3,), metres.
-        X_WI: pose at the start (4, 4).
-        grasps: those listed in the file; if empty, generated from the geometry.
-        upright: whether it is to stand upright; else it may lie on any face that it rests on.
+        shapes: its shapes, in its frame.
+        mass: kg.
+        friction: Coulomb coefficient of its surface.
+        restitution: restitution of its surface, 0 to 1.
+        X_WI: pose (4, 4) in the world at the start.
+        grasps: the grasps that the scene file lists; if empty, they are generated from the shapes.
+        upright: whether it must be put down upright; else it may lie on any stable face.
     """
 
     name: str
@@ -269,12 +294,12 @@ class Item:
 
     @property
     def solid(self) -> tuple[Shape, ...]:
-        """Its shapes that collide."""
+        """The item's shapes that collide; the others are visual only."""
         return tuple(shape for shape in self.shapes if shape.collision)
 
     @property
     def composite(self) -> bool:
-        """Whether it is more than its bounding box: several solid shapes, or a tilted one."""
+        """Whether it differs from its bounding box: several solid shapes, or a tilted one."""
         if len(self.solid) != 1:
             return len(self.solid) > 1
         low, high = self.solid[0].bounds(np.eye(4))
@@ -296,9 +321,10 @@ class Item:
 
 @dataclass(frozen=True)
 class Stance:
-    """Base poses from which a piece of furniture counts as near: a box in (x, y, heading).
+    """A stance set: the base poses near a piece of furniture, as a box in (x, y, heading).
 
     Attributes:
+        name: unique among stance sets.
         lower, upper: (3,), metres and radians. A heading range may cross pi (3.0 .. 3.5).
     """
 
@@ -308,6 +334,7 @@ class Stance:
 
     def contains(self, base: Array) -> bool:
         """Whether the base pose (x, y, heading) lies in the box, heading modulo 2 pi."""
+        # The heading in the full turn that begins at the lower bound.
         heading = self.lower[2] + (base[2] - self.lower[2]) % (2.0 * np.pi)
         tolerance = 1e-9
         return bool(
@@ -338,15 +365,16 @@ class Binding:
     """The scene element that a PDDL object stands for.
 
     Attributes:
-        object: the PDDL name. kind: ``furniture``, ``item`` or ``hand``.
-        target: name of the item, of the furniture's stance, or of the hand: of its link, or of a
-            robot with several what its file calls it.
-        region: furniture: where items are put; None if nothing can be put there.
-        handle: furniture with a drawer: its handle.
-        opening: how far the drawer (m) or door (rad) is opened to reach in.
+        object: name of the PDDL object.
+        kind: ``furniture``, ``item`` or ``hand``.
+        target: name of the item, of the furniture's stance set, or of the hand. A single hand is
+            named by its link, one of several by the robot file.
+        region: furniture: the region where items are put; None if nothing can be put there.
+        handle: furniture with a drawer or door: its handle.
+        opening: opening of the drawer (m) or door (rad) for reaching in.
         staging: surface region for putting an item down while the drawer is opened.
         spot: furniture: exact place in the region; None for anywhere in it.
-        label: furniture: what sentences call it; empty for its name.
+        label: furniture: its name in sentences; empty for the PDDL name.
     """
 
     object: str
@@ -364,6 +392,7 @@ _T = TypeVar("_T", Body, Joint, Region, Handle, Item, Stance, Binding)
 
 
 def _find(entries: tuple[_T, ...], name: str, what: str) -> _T:
+    """The entry called ``name``; a KeyError names ``what`` it should have been."""
     for entry in entries:
         if (entry.object if isinstance(entry, Binding) else entry.name) == name:
             return entry
@@ -372,12 +401,25 @@ def _find(entries: tuple[_T, ...], name: str, what: str) -> _T:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """Everything about the world that does not change during a run. Equal to itself only.
+    """The static description of the world, which does not change during a run.
+
+    Scenes are compared by identity.
 
     Attributes:
-        source: the file it was read from.
-        places: location of each dotted key (``items.sugar_box``), for messages; it may lie in a
-            file that ``source`` extends.
+        name: the scene's name.
+        version: version of the file format.
+        source: the file from which it was read.
+        physics: parameters of the physics simulation.
+        robot: the robot and its start configuration.
+        bodies: the furniture, the floor included.
+        joints: the joints of drawers and doors.
+        regions: the surfaces and volumes where items are put.
+        handles: the handles of drawers and doors.
+        items: the movable objects.
+        stances: the stance sets of furniture.
+        bindings: the scene elements that the PDDL objects stand for.
+        places: location of each dotted key (``items.sugar_box``), for messages. It may be in a file
+            that ``source`` extends.
     """
 
     name: str
@@ -395,36 +437,36 @@ class Scene:
     places: Mapping[str, SourceLocation]
 
     def fault(self, key: str, what: str) -> InputError:
-        """An error in the value at the dotted ``key``; without a place if no file has it."""
+        """An error in the value at the dotted ``key``; it has no line if no file has that key."""
         file, line, column = self.places.get(key, (self.source, None, None))
         return InputError(file, line, column, f"{key}: {what}")
 
     def body(self, name: str) -> Body:
-        """The body called ``name``; KeyError if there is none (as for the others below)."""
+        """The body called ``name``; KeyError if there is none."""
         return _find(self.bodies, name, "body")
 
     def joint(self, name: str) -> Joint:
-        """The joint called ``name``."""
+        """The scene joint called ``name``; KeyError if there is none."""
         return _find(self.joints, name, "joint")
 
     def region(self, name: str) -> Region:
-        """The region called ``name``."""
+        """The region called ``name``; KeyError if there is none."""
         return _find(self.regions, name, "region")
 
     def handle(self, name: str) -> Handle:
-        """The handle called ``name``."""
+        """The handle called ``name``; KeyError if there is none."""
         return _find(self.handles, name, "handle")
 
     def item(self, name: str) -> Item:
-        """The item called ``name``."""
+        """The item called ``name``; KeyError if there is none."""
         return _find(self.items, name, "item")
 
     def stance(self, name: str) -> Stance:
-        """The stance called ``name``."""
+        """The stance set called ``name``; KeyError if there is none."""
         return _find(self.stances, name, "stance")
 
     def binding(self, name: str) -> Binding:
-        """The binding of the PDDL object ``name``."""
+        """The binding of the PDDL object ``name``; KeyError if there is none."""
         return _find(self.bindings, name, "object")
 
     @cached_property
@@ -449,7 +491,7 @@ class Scene:
 
     @cached_property
     def floors(self) -> tuple[str, ...]:
-        """Names of the furniture so low that a base drives over it."""
+        """Names of the fixed furniture that is low enough for a base to drive over it."""
 
         def top(body: Body) -> float:
             solid = (shape for shape in body.shapes if shape.collision)
@@ -459,7 +501,7 @@ class Scene:
         return tuple(name for name in self.standing_bodies if top(bodies[name]) < _GROUND)
 
     def chain(self, body: str) -> tuple[str, ...]:
-        """The body and its ancestors up to ``world``, which is excluded."""
+        """The body and its ancestors, without ``world``, from the body upwards."""
         chain = []
         while body != WORLD:
             chain.append(body)
@@ -470,6 +512,7 @@ class Scene:
         """X_WB (4, 4) of a body for scene joint values (nj,); ``world`` is the identity."""
         if body == WORLD:
             return np.eye(4)
+        # The joint nearest to the world moves the body last, so its displacement comes first.
         X = np.eye(4)
         for name in reversed(self.chain(body)):
             joint = self._bodies[name].joint
@@ -502,7 +545,7 @@ class Scene:
         )
 
     def carried(self, body: str) -> bool:
-        """Whether some joint moves the body."""
+        """Whether a joint moves the body, directly or by one of its ancestors."""
         return any(self._bodies[name].joint is not None for name in self.chain(body))
 
     def in_parent(self, X_WI: Array, parent: str, scene_q: Array) -> Array:

@@ -1,7 +1,7 @@
 """Reads a scene file (YAML, version 1) into a Scene. The format is documented in docs/scene.md.
 
-``schema`` says what each entry may hold; here the entries become a Scene, and what concerns several
-of them is checked.
+``schema`` validates each entry by itself. Here the entries become a Scene, and rules that concern
+several of them are checked.
 """
 
 from __future__ import annotations
@@ -56,17 +56,19 @@ def load_scene(path: str | Path, robot: str | Path | None = None) -> Scene:
 
     Args:
         path: the scene file.
-        robot: a robot file, in place of the scene's robot; it starts folded where that one does.
+        robot: a robot file that replaces the scene's robot, or None. That robot starts folded, at
+            the start pose of the scene's base.
 
     Raises:
-        BadInput: every error found, each with its line and key: first those of form and unknown
-            names; without any, those of geometry and of what belongs together.
+        BadInput: every error found, each with its line and key. Errors of form and unknown names
+            come first; if there are none, errors of geometry and of entries that don't match.
     """
     file = merged(path, robot)
     given = file.read(SceneFile, _names(file))
     stances = tuple(_stance(name, each) for name, each in given.stances.items())
     spec = replace(_robot(file, given.robot, stances), replaces="" if robot is None else str(robot))
     physics = Physics(**dict(given.physics) | {"gravity": frozen(given.physics.gravity)})
+    # The gripper's own force takes precedence over the scene's.
     if spec.file is not None and spec.file.gripper.force is not None:
         physics = replace(physics, finger_force=spec.file.gripper.force)
     joints = tuple(read_joint(name, each) for name, each in given.joints.items())
@@ -95,6 +97,7 @@ def load_scene(path: str | Path, robot: str | Path | None = None) -> Scene:
     check_handles(file, scene)
     _check_stances(file, scene)
     file.finish()
+    # Item poses are still in the frames of their regions' bodies: convert them to the world.
     start = np.array([joint.start for joint in joints])
     in_world = [
         replace(item, X_WI=frozen(scene.body_pose(body, start) @ item.X_WI))
@@ -104,7 +107,7 @@ def load_scene(path: str | Path, robot: str | Path | None = None) -> Scene:
 
 
 def _names(file: YamlFile) -> dict[str, tuple[str, ...] | None]:
-    """What may be referred to, by section; None where that can't be known, by a fault."""
+    """The names that may be referred to, by section; None if an error hides them."""
     top = file.pairs(file.root, ())
     sound = set(top) <= set(SceneFile.model_fields)
     names = {n: file.names(n) if n in top or not sound else () for n in SECTIONS}
@@ -126,8 +129,9 @@ def _stance(name: str, entry: StanceEntry) -> Stance:
 
 
 def _robot(file: YamlFile, entry: RobotEntry, stances: tuple[Stance, ...]) -> RobotSpec:
+    """The robot: a shipped model or one from a file, with its base and start configuration."""
     base, start = MobileBaseSpec(**entry.base.given()), entry.start
-    if entry.base.lower is None and entry.base.upper is None:  # where it shall stand it may go
+    if entry.base.lower is None and entry.base.upper is None:  # it may go to every stance set
         low = np.vstack([base.lower, *(s.lower for s in stances)]).min(axis=0)
         high = np.vstack([base.upper, *(s.upper for s in stances)]).max(axis=0)
         lower, upper = (*low[:2].tolist(), base.lower[2]), (*high[:2].tolist(), base.upper[2])
@@ -185,9 +189,10 @@ def _binding(
 
 
 def _check_stances(file: YamlFile, scene: Scene) -> None:
-    """Reports each stance in use that is out of the base's limits.
+    """Reports each stance set in use that lies outside the base's limits.
 
-    A warning for a robot from a file, or one that stands still: what is near it can be done.
+    It is only a warning for a robot from a file, and for one that stands still: other furniture may
+    be near enough.
     """
     base = scene.robot.base
     own = scene.robot.file is None and base.lower != base.upper
@@ -201,6 +206,7 @@ def _check_stances(file: YamlFile, scene: Scene) -> None:
 
 
 def _check_bound_once(file: YamlFile, bindings: tuple[Binding, ...]) -> None:
+    """Checks that no two PDDL objects stand for the same item or hand."""
     bound: dict[str, str] = {}
     for binding in bindings:
         if binding.kind == "furniture":

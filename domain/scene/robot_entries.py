@@ -1,7 +1,7 @@
-"""The robot file, version 1, as pydantic models: what a URDF leaves open. See docs/robots.md.
+"""The robot file, version 1, as pydantic models: data that a URDF lacks. See docs/robots.md.
 
-A scene names one (``robot.file``), or holds its entries in place. Files are merged before they are
-read, so that a fault shows its own file and line.
+A scene names a robot file (``robot.file``) or has its entries in place. Files are merged before
+they are read, so that each error has its own file and line.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class _LinkPose(Posed):
 
     @property
     def spec(self) -> tuple[str, Numbers, Numbers]:
-        """As ``GripperSpec`` has it."""
+        """The pose as ``GripperSpec`` has it: link, xyz (m), rpy (rad)."""
         return self.link, self.xyz, self.rpy
 
 
@@ -46,18 +46,18 @@ class GripperEntry(FileModel):
     """The hand: two fingers that move together."""
 
     joints: dict[Word, Pair] = needed("joint: [closed, open], m or rad, of every finger joint")
-    fingers: _Links = needed("the two links that touch")
+    fingers: _Links = needed("the two links that touch what is grasped")
     urdf: Word | None = about("the gripper's own URDF (default: the arm's has it)")
     root: Word | None = about("its link that is mounted (default: its root)")
     mount: _LinkPose | None = about("the arm's link that carries it, needed with urdf")
     grasp: _LinkPose | None = about("the grasp frame (default: found from the meshes)")
     opening: Positive | None = about("m between the pads, open (default: found)")
-    widest: Positive | None = about("m, of what it can take (default: 2 mm less)")
+    widest: Positive | None = about("m, widest item it can grasp (default: 2 mm less)")
     pad: Positive | None = about("m that the pads reach from the grasp centre (default: found)")
     to_palm: Positive | None = about("m from the grasp centre to the palm (default: found)")
     to_finger: Positive | None = about("m from a pad to the finger's middle (default: found)")
     force: Positive | None = about("N of each finger (default: the scene's finger_force)")
-    opens_fully: bool = about("it comes to an item fully open only, like one driven by air", False)
+    opens_fully: bool = about("it approaches items fully open only, as pneumatic ones do", False)
 
     @model_validator(mode="after")
     def _complete(self) -> Self:
@@ -70,7 +70,7 @@ class GripperEntry(FileModel):
 
     @property
     def spec(self) -> GripperSpec:
-        """As plain data."""
+        """The gripper as plain data."""
         measures = self.given("opening", "widest", "pad", "to_palm", "to_finger")
         return GripperSpec(
             joints=tuple((name, ends[0], ends[1]) for name, ends in self.joints.items()),
@@ -83,7 +83,7 @@ class GripperEntry(FileModel):
 
 
 class ChassisEntry(FileModel):
-    """A base that drives every way. What is left out is as in Galley's kitchen."""
+    """A base that drives in every direction; by default that of Galley's kitchen."""
 
     size: Sizes | None = about("[length, width, top], m")
     ground_gap: Positive | None = about("of the chassis, m")
@@ -102,7 +102,7 @@ class ChassisEntry(FileModel):
 
 
 class HolonomicEntry(ChassisEntry):
-    """A base that drives every way: a chassis under the arm, or what the URDF has."""
+    """A base that drives in every direction: a chassis under the arm, or part of the URDF."""
 
     in_urdf: bool = about("the URDF has the base, and its root stands on the floor", False)
 
@@ -145,24 +145,24 @@ class DifferentialEntry(HolonomicEntry):
 
 
 class RobotBaseEntry(FileModel):
-    """What the arm stands on."""
+    """The base on which the arm stands: fixed, or driving."""
 
     one_of = ("fixed", "holonomic", "differential")
 
-    fixed: Posed | None = about("the foot, where the scene starts the base")
-    holonomic: HolonomicEntry | None = about("a base that drives every way")
+    fixed: Posed | None = about("pose of the foot where the scene starts the base")
+    holonomic: HolonomicEntry | None = about("a base that drives in every direction")
     differential: DifferentialEntry | None = about("one that rolls along its heading, and turns")
 
     @property
     def driving(self) -> HolonomicEntry | None:
-        """The base that drives, if it does."""
+        """The entry of a base that drives, or None."""
         return self.holonomic or self.differential
 
 
 class SpacingEntry(FileModel):
-    """Lengths of its motions; the defaults suit an arm of about a metre."""
+    """Clearances and lengths of motions; the defaults suit an arm of about a metre."""
 
-    margin: Positive | None = about("m that free motions keep to everything (default: 0.005)")
+    margin: Positive | None = about("clearance of free motions, m (default: 0.005)")
     retreat: Positive | None = about("m of the lines to a contact and back (default: 0.08)")
     lift: Positive | None = about("m straight up from a support (default: 0.05)")
     step: Positive | None = about("m between the hand poses of a line (default: 0.01)")
@@ -175,7 +175,7 @@ class ArmEntry(FileModel):
     """An arm with its hand."""
 
     arm: Annotated[tuple[Word, ...], Field(min_length=1)] = needed("joints, from the foot on")
-    folded: Annotated[tuple[Number, ...], Field(min_length=1)] = needed("in which it drives")
+    folded: Annotated[tuple[Number, ...], Field(min_length=1)] = needed("angles in which it drives")
     gripper: GripperEntry
     velocity: _Limits | None = about("of the arm, rad/s or m/s (default: the URDF's)")
     acceleration: _Limits | None = about("of the arm, per s^2 (default: full speed in 0.25 s)")
@@ -192,14 +192,14 @@ class ArmEntry(FileModel):
 
     @property
     def own(self) -> dict[str, Any]:
-        """What belongs to this arm alone, as ``RobotFile`` has it."""
+        """The values that belong to this arm alone, as fields of ``RobotFile``."""
         limits = tuple(self.given("velocity", "acceleration", "jerk").items())
         own = {"gripper": self.gripper.spec, "limits": limits}
         return self.given("arm", "folded") | own | {"effort": self.effort or ()}
 
 
 class RobotFileEntry(ArmEntry):
-    """A robot file."""
+    """A robot file: the robot's URDF, its base, and its first arm with the hand."""
 
     galley_robot: Annotated[Number, version(ROBOT_VERSION)]
     name: Word = needed("of the robot")
@@ -208,13 +208,13 @@ class RobotFileEntry(ArmEntry):
     hand: Word | None = about("name of the hand, where there are others, as a scene's objects say")
     other_arms: dict[Word, ArmEntry] = about("further arms of the URDF, by their hands' names", {})
     convex_parts: Annotated[int, Field(ge=1, le=64)] | None = about(
-        "most convex hulls that stand for a mesh (default: 8)"
+        "largest number of convex hulls for a mesh (default: 8)"
     )
     convex_slack: Positive | None = about(
         "m by which such a hull may be larger, for fewer corners: faster (default: 0)"
     )
-    spacing: SpacingEntry | None = about("lengths of its motions")
-    without: tuple[Word, ...] = about("links that it lacks, with all that they carry", ())
+    spacing: SpacingEntry | None = about("clearances and lengths of its motions")
+    without: tuple[Word, ...] = about("links to leave out, with all that they carry", ())
     held: dict[Word, Number] = about(
         "joint: rad or m at which it is held (default: nearest to zero), if no arm has it", {}
     )
@@ -225,7 +225,7 @@ class RobotFileEntry(ArmEntry):
         every: tuple[ArmEntry, ...] = (self, *self.other_arms.values())
         joints = [joint for each in every for joint in (*each.arm, *each.gripper.joints)]
         if twice := {name for name in joints if joints.count(name) > 1}:
-            raise ValueError(f"joints that stand twice: {', '.join(sorted(twice))}")
+            raise ValueError(f"joints that are named twice: {', '.join(sorted(twice))}")
         if self.other_arms and self.hand is None:
             raise ValueError("hand is needed beside other_arms: the name of the first arm's hand")
         if self.hand in self.other_arms:
@@ -235,7 +235,7 @@ class RobotFileEntry(ArmEntry):
         return self
 
     def file(self, source: str) -> RobotFile:
-        """As plain data."""
+        """The robot file as plain data; ``source`` is its path."""
         base = self.base
         chassis = {} if base.driving is None else base.driving.spec
         first = RobotFile(

@@ -1,7 +1,7 @@
-"""The scene format, version 1, as pydantic models: keys, kinds, bounds. See docs/scene.md.
+"""The scene format, version 1, as pydantic models: keys, types and bounds. See docs/scene.md.
 
-The reader validates by them, and ``scene_schema`` writes them as JSON Schema, by which editors
-complete and check. A model says what an entry may hold by itself; names are looked up in the
+The reader validates files by these models. ``scene_schema`` writes them as a JSON Schema, with
+which editors complete and check. A model checks an entry by itself; names are looked up in the
 validation's context.
 """
 
@@ -104,13 +104,13 @@ _ItemKey = Annotated[_FreeKey, AfterValidator(_not_a_body)]
 
 
 class PhysicsEntry(FileModel):
-    """Gravity, surfaces and fingers."""
+    """Parameters of the physics simulation: gravity, surfaces and fingers."""
 
     gravity: Triple = about("m/s^2", (0.0, 0.0, -9.81))
     friction: FromZero = about("Coulomb coefficient of surfaces that give none", 0.8)
     restitution: Share = about("of surfaces that give none, 0 to 1", 0.0)
     time_step: Positive = about("s (default 1/240)", 1.0 / 240.0)
-    finger_force: Positive = about("N", 40.0)
+    finger_force: Positive = about("largest force of each finger, N", 40.0)
     finger_friction: FromZero = about("of the finger pads", 1.0)
 
 
@@ -153,12 +153,12 @@ class ShapeEntry(Posed):
     mesh: Word | None = about("an .obj or .stl file beside the scene file")
     scale: Positive = about("of a mesh", 1.0)
     color: _Color = about("red, green, blue and opacity, 0 to 1", (0.7, 0.7, 0.7, 1.0))
-    collision: Flag = about("false: only seen, never touched", True)
+    collision: Flag = about("false: visual only, without collisions", True)
     texture: Word | None = about("of a box: a .png file beside the scene file")
 
     @property
     def size(self) -> Array:
-        """As that of a ``Shape``."""
+        """The size as in ``Shape.size``, m; of a mesh its scale."""
         if self.extents is not None:
             low, high = np.array(self.extents).T
             return np.asarray(high - low)
@@ -223,7 +223,7 @@ class JointEntry(FileModel):
 
 
 class Rectangle(FileModel):
-    """In the frame of the region's body, m."""
+    """A rectangle of a surface, in the frame of the region's body, m."""
 
     x: WideRange
     y: WideRange
@@ -231,7 +231,7 @@ class Rectangle(FileModel):
 
 
 class RegionEntry(FileModel):
-    """Where things are put."""
+    """A support region, in which items are put: a surface, or the inside of a drawer."""
 
     one_of = ("surface", "volume")
 
@@ -243,7 +243,7 @@ class RegionEntry(FileModel):
 
 
 class HandleEntry(FileModel):
-    """Where the hand grasps a drawer or door."""
+    """A handle, by which the hand grasps a drawer or door."""
 
     body: _BodyName = needed("the handle itself, moved by the joint")
     joint: _JointName = needed("the joint that it opens")
@@ -308,7 +308,7 @@ class ItemEntry(_Solid):
 
 
 class StanceEntry(FileModel):
-    """Base poses that count as near."""
+    """A stance set: the base poses that count as near a piece of furniture."""
 
     x: Range = needed("m")
     y: Range = needed("m")
@@ -335,7 +335,7 @@ class BindingEntry(FileModel):
     stance: Annotated[Word, named("stances")] | None = about("furniture: where the base stands")
     region: _RegionName | None = about("where things are put")
     handle: Annotated[Word, named("handles")] | None = about(
-        "what opens it; a region is then a volume that it moves"
+        "handle that opens it; a region must then be a volume that moves"
     )
     opening: Positive = about("how far it is opened, m or rad", 0.3)
     staging: Annotated[Word, named("surfaces")] | None = about(
@@ -356,9 +356,9 @@ class BindingEntry(FileModel):
 
 
 class SceneFile(FileModel):
-    """A scene file, with all that it extends."""
+    """A scene file, with everything that it extends."""
 
-    galley_scene: Annotated[Word, WithJsonSchema({"const": VERSION})]  # which was looked at first
+    galley_scene: Annotated[Word, WithJsonSchema({"const": VERSION})]  # already checked
     name: Word = needed("of the scene, a word")
     robot: RobotEntry
     bodies: dict[_FreeKey, BodyEntry] = needed("furniture, the floor included")
@@ -373,7 +373,7 @@ class SceneFile(FileModel):
 
 
 SECTIONS = tuple(n for n, f in SceneFile.model_fields.items() if get_origin(f.annotation) is dict)
-# What a file that extends another changes or removes (null) by single keys.
+# The mappings in which a file that extends another may change or remove (null) single keys.
 MERGED: Mapping[str, Any] = {key: {} for key in (*SECTIONS, "physics")} | {
     "robot": {"start": {}, "base": {}}
 }
@@ -386,8 +386,8 @@ def unit(direction: tuple[float, ...]) -> Array:
 
 def scene_schema() -> dict[str, Any]:
     """The JSON Schema (draft 7) of scene files."""
-    whole = SceneFile.model_json_schema(schema_generator=Draft7)
-    kinds = whole.pop("$defs")
+    full = SceneFile.model_json_schema(schema_generator=Draft7)
+    kinds = full.pop("$defs")
     robot = kinds["RobotEntry"]["properties"]
     robot["file"] = {"anyOf": [robot["file"], {"type": "string"}]}
     return {
@@ -396,29 +396,30 @@ def scene_schema() -> dict[str, Any]:
         "$defs": kinds,
         "required": ["galley_scene"],
         "if": {"required": ["extends"]},
-        "then": _partial(whole, kinds, MERGED),
-        "else": whole,
+        "then": _partial(full, kinds, MERGED),
+        "else": full,
     }
 
 
 def _partial(
-    whole: dict[str, Any], kinds: dict[str, Any], merged: Mapping[str, Any]
+    full: dict[str, Any], kinds: dict[str, Any], merged: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What a file that extends another holds: keys may be missing, and null removes entries."""
-    found = {**whole, "required": [], "properties": {**whole["properties"]}}
+    """The schema of a file that extends another: keys may be missing, and null removes entries."""
+    partial = {**full, "required": [], "properties": {**full["properties"]}}
     for name, below in merged.items():
-        entry = whole["properties"][name]
+        entry = full["properties"][name]
         if "$ref" in entry:
             part = _partial(kinds[entry["$ref"].rsplit("/")[-1]], kinds, below)
             part.pop("oneOf", None)
             part["properties"] = {key: _or_null(each) for key, each in part["properties"].items()}
         else:
             part = {**entry, "additionalProperties": _or_null(entry["additionalProperties"])}
-        found["properties"][name] = part
-    return found
+        partial["properties"][name] = part
+    return partial
 
 
 def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema that allows null, too."""
     return {"anyOf": [schema, {"type": "null"}]}
 
 

@@ -1,6 +1,6 @@
-"""Makes shapes of what a scene file holds.
+"""Makes shapes from the entries of a scene file.
 
-Meshes and textures are checked here, as engines may crash on malformed ones.
+Meshes and textures are checked here, as physics engines may crash on malformed ones.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def read_shape(file: YamlFile, at: At, entry: ShapeEntry) -> Shape:
 
 
 def _file(file: YamlFile, at: At, endings: tuple[str, ...]) -> Path | None:
-    """The file named, relative to the scene file; None if it is missing or of another type."""
+    """The file that an entry names; None, with an error, if it is missing or of another type."""
     path = beside(file.node(at))
     try:
         exists = path.exists()
@@ -69,10 +69,10 @@ def _mesh(file: YamlFile, at: At, scale: float) -> tuple[Path | None, Array]:
 
 
 def _hull(file: YamlFile, at: At, path: Path, scale: float) -> Array:
-    """The vertices (n, 3) of a mesh's convex hull, scaled, metres; a warning if that is larger.
+    """The vertices (n, 3) of a mesh's convex hull, scaled, metres; warns if the mesh is concave.
 
     Raises:
-        ValueError: it is no mesh that can be used; the message names it.
+        ValueError: the mesh can't be used; the message names its file.
     """
     try:
         mesh = read_mesh(path)

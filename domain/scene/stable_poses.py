@@ -1,7 +1,7 @@
 """Stable poses: the faces of its bounding box on which an item stays at rest.
 
-A face counts if the item falls back onto it from a tilt of 5 degrees: its centre of mass is then
-still over what touches the floor. So a lying cylinder has none on its side, where it rolls.
+A face is stable if the item falls back onto it from a tilt of 5 degrees: its centre of mass is then
+still above the part that touches the floor. So the side of a cylinder is not stable: it rolls.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from galley.domain.frames import Array, frozen, transform
 from galley.domain.scene.model import Item, Shape
 
 _TILT = float(np.tan(np.radians(5.0)))
-_TOUCHING = 5e-4  # m, what is lower than this above the lowest point touches the floor
-_SIDES = 24  # of a polygon within a circle
+_TOUCHING = 5e-4  # m above the lowest point, up to which a point touches the floor
+_SIDES = 24  # of the polygon that stands for a circle
 _X, _Y, _Z = np.eye(3)
-# Frames with the face below (the columns: where the item's axes go): upright, upside down, sides.
+# For each face below, the directions of the item's axes (the columns of a rotation): upright,
+# upside down, and the four sides.
 _TURNS = (
     (_X, _Y, _Z),
     (_X, -_Y, -_Z),
@@ -34,9 +35,10 @@ class StablePose:
     """An item at rest on one of its faces.
 
     Attributes:
-        R_SI: (3, 3), from the item's frame to one with that face below: the identity if upright.
-            The heading of S is that of the item's x axis, or of its z axis where x is vertical.
-        item: the item with its shapes turned by that, so that upright it lies on the face.
+        R_SI: rotation (3, 3) from the item's frame to a frame S with that face below; the identity
+            if upright. The heading of S is that of the item's x axis, or of its z axis if x is
+            vertical.
+        item: the item with its shapes turned by ``R_SI``: when upright, it lies on the face.
     """
 
     R_SI: Array
@@ -56,17 +58,17 @@ class StablePose:
 
 @lru_cache(maxsize=256)
 def stable_poses(item: Item) -> tuple[StablePose, ...]:
-    """All poses in which an item stays at rest, the upright one first, which always counts."""
+    """All poses in which an item stays at rest, after the upright one, which is not checked."""
     upright, *others = (np.stack(columns, axis=1) for columns in _TURNS)
-    found = [StablePose(frozen(upright), item)]
+    poses = [StablePose(frozen(upright), item)]
     for R_SI in others:
         X_SI = transform(R_SI, np.zeros(3))
         shapes = tuple(replace(shape, X_BS=frozen(X_SI @ shape.X_BS)) for shape in item.shapes)
         size = frozen(np.abs(R_SI) @ item.size)
         turned = replace(item, size=size, shapes=shapes, grasps=(), upright=True)
         if _at_rest(turned):
-            found.append(StablePose(frozen(R_SI), turned))
-    return tuple(found)
+            poses.append(StablePose(frozen(R_SI), turned))
+    return tuple(poses)
 
 
 def allowed_poses(item: Item) -> tuple[StablePose, ...]:
@@ -75,18 +77,22 @@ def allowed_poses(item: Item) -> tuple[StablePose, ...]:
 
 
 def tilt(item: Item, R_BI: Array) -> float:
-    """The least angle (rad) between a face of an allowed pose and the floor, for R_BI (3, 3)."""
+    """The smallest angle (rad) between a face of an allowed pose and the floor, for R_BI (3, 3)."""
     below = [float(-(R_BI[2] @ pose.down)) for pose in allowed_poses(item)]
     return float(np.arccos(np.clip(max(below), -1.0, 1.0)))
 
 
 def heading_axis(item: Item, R_BI: Array) -> int:
-    """The axis whose direction is the item's yaw: x; z if it lies, as it may, with x vertical."""
+    """Index of the axis that defines the item's yaw: x, or z if it may lie and x is vertical."""
     return 2 if not item.upright and abs(R_BI[2, 0]) > np.cos(np.pi / 4.0) else 0
 
 
 def _at_rest(item: Item) -> bool:
-    """Whether an item stays on the face that is below in its own frame."""
+    """Whether an item stays on the face that is below in its own frame.
+
+    Its centre of mass, that of the shapes' bounding boxes by volume, must be over the hull of the
+    points that touch the floor, with a margin of tan(5 degrees) times its height.
+    """
     points = np.concatenate([_points(shape) for shape in item.solid])
     low = points[:, 2].min()
     below = points[points[:, 2] < low + _TOUCHING, :2]
@@ -95,6 +101,7 @@ def _at_rest(item: Item) -> bool:
     x, y, z = np.average(middles, axis=0, weights=volumes)
     angle = np.arange(72) * np.pi / 36.0
     ways = np.stack([np.cos(angle), np.sin(angle)])
+    # The distance from the centre of mass to the hull's edge is the smallest over all directions.
     margin = ((below - [x, y]) @ ways).max(axis=0).min()
     return bool(margin > _TILT * (z - low))
 

@@ -1,4 +1,4 @@
-"""A scene that needs no other file than those beside it, to be kept or sent with a run."""
+"""Packs a scene with all the files that it needs into one folder, to keep or send with a run."""
 
 from __future__ import annotations
 
@@ -19,14 +19,20 @@ _WIDTH = 100  # characters of a line
 
 
 def standalone(path: str | Path, robot: str | Path | None = None) -> tuple[str, dict[str, bytes]]:
-    """A scene file with all that it extends as one text, and the files that this one names.
+    """A scene file with everything that it extends as one text, and the files that it names.
 
-    With ``robot``, that robot file in place of the scene's robot. URDFs stay where they are.
+    URDFs are not copied.
 
-    Meshes, what OBJ files name, and textures are to lie beside it, under the names given.
+    Args:
+        path: the scene file.
+        robot: a robot file that replaces the scene's robot, or None.
+
+    Returns:
+        The text, and the contents of meshes, of files that OBJ files name, and of textures, by
+        the names under which the text expects them beside it.
 
     Raises:
-        BadInput: as ``load_scene``, of which it looks at less.
+        BadInput: as ``load_scene``, but fewer errors are found.
     """
     files = _Files()
     root = merged(path, robot).root
@@ -38,7 +44,7 @@ def standalone(path: str | Path, robot: str | Path | None = None) -> tuple[str, 
 
 
 class _Files:
-    """Files from anywhere, under names of their own in one folder."""
+    """Files from any folders, collected under unique names for one folder."""
 
     def __init__(self) -> None:
         self.contents: dict[str, bytes] = {}

@@ -1,5 +1,6 @@
-"""Noise and faults for runs under physics.
+"""Disturbances of runs under physics: noise and faults.
 
-- ``noise``: perturbs the scene and the observations; ``boxes``: where items can stand
-- ``faults``: each kind of fault, and several at once
+- ``noise``: perturbs the scene and the observations
+- ``faults``: injects faults, such as a pushed item or a stuck drawer
+- ``boxes``: checks by bounding boxes whether an item can stand somewhere
 """

@@ -1,4 +1,4 @@
-"""Whether an item can stand somewhere, decided by bounding boxes alone.
+"""Checks by bounding boxes alone whether an item can stand somewhere.
 
 Deliberately simpler than the collision worlds: disturbances must not depend on the code that plans
 the run. Every shape counts as its bounding box, so the check is conservative.
@@ -22,7 +22,8 @@ class BoxSet:
     """Oriented boxes.
 
     Attributes:
-        X: poses of their centres in the world (n, 4, 4). half: half their sides (n, 3), metres.
+        X: poses (n, 4, 4) of their centres in the world.
+        half: half the lengths of their sides (n, 3), metres.
     """
 
     X: Array
@@ -37,7 +38,14 @@ def item_box(item: Item, X_WI: Array) -> BoxSet:
 def obstacles(
     scene: Scene, scene_q: Array, poses: Sequence[Array], without: Collection[int]
 ) -> BoxSet:
-    """The furniture, and all items at their poses X_WI (4, 4) but those with these indices."""
+    """The boxes of the furniture and of the items, except the items with indices in ``without``.
+
+    Args:
+        scene: the scene.
+        scene_q: scene joint values (nj,), m and rad.
+        poses: the pose X_WI (4, 4) of each item.
+        without: indices of items to leave out.
+    """
     boxes = [BoxSet(*scene.furniture_boxes(scene_q))]
     for k, (item, X_WI) in enumerate(zip(scene.items, poses, strict=True)):
         if k not in without:
@@ -46,10 +54,10 @@ def obstacles(
 
 
 def overlaps(box: BoxSet, others: BoxSet) -> Array:
-    """Penetration depth (n,), m, of one box in each of n others; negative: a bound on the gap.
+    """Penetration depth (n,), m, of one box in each of n others.
 
-    Separating axes: 3 + 3 face normals and 9 products of edges (Gottschalk, Lin and Manocha,
-    1996).
+    A negative depth is minus a lower bound on the gap. By separating axes: 3 + 3 face normals and 9
+    cross products of edges (Gottschalk, Lin and Manocha, 1996).
     """
     R, S = box.X[0, :3, :3], others.X[:, :3, :3]
     d = others.X[:, :3, 3] - box.X[0, :3, 3]
@@ -59,6 +67,7 @@ def overlaps(box: BoxSet, others: BoxSet) -> Array:
     axes = np.concatenate([faces, np.swapaxes(S, 1, 2), edges], axis=1)  # (n, 15, 3), rows
     length = np.linalg.norm(axes, axis=2)
     axes = axes / np.maximum(length, 1e-12)[..., None]
+    # On each axis: the extents of both boxes, less the distance of their centres.
     own = np.abs(axes @ R) @ box.half[0]
     theirs = np.einsum("naj,nj->na", np.abs(axes @ S), others.half)
     depth = own + theirs - np.abs(np.einsum("nai,ni->na", axes, d))
@@ -75,10 +84,18 @@ def displaced(X_WI: Array, offset: Array, yaw: float = 0.0) -> Array:
 def is_free_placement(
     scene: Scene, scene_q: Array, item: Item, before: Array, now: Array, around: BoxSet
 ) -> bool:
-    """Whether an item can be moved from ``before`` to ``now``, both X_WI (4, 4).
+    """Whether an item can be moved from one pose to another.
 
-    Of every region that its centre is over it reaches out no further than before, and it is no
-    deeper in any of the boxes ``around``.
+    It can if it then reaches no further out of any region that its centre was over, and penetrates
+    none of the boxes deeper than before.
+
+    Args:
+        scene: the scene, for its regions.
+        scene_q: scene joint values (nj,), m and rad.
+        item: the item.
+        before: its pose X_WI (4, 4).
+        now: its new pose X_WI (4, 4).
+        around: the boxes of everything else.
     """
     for region in scene.regions:
         X_BW = inverse(scene.body_pose(region.body, scene_q))
@@ -94,6 +111,9 @@ def is_free_placement(
 
 
 def _beyond(item: Item, X_BI: Array, low: Array, high: Array) -> float:
-    """How far, m, an item at X_BI (4, 4) reaches out of a rectangle in the plane, at most."""
+    """The length (m) by which an item at X_BI (4, 4) reaches out of a rectangle in the plane.
+
+    ``low`` and ``high`` (2,) are the rectangle's corners. Negative: the smallest margin within.
+    """
     half = np.abs(X_BI[:2, :3]) @ item.size / 2.0
     return float((np.maximum(low - X_BI[:2, 3], X_BI[:2, 3] - high) + half).max())

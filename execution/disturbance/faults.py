@@ -1,10 +1,10 @@
-"""Faults of a run under physics, as ``--fault`` names them.
+"""Faults that are injected into a run under physics, by the option ``--fault``.
 
 A fault waits for a motion that it applies to, acts during it, and reports what it did. Faults never
 set a state: they push items, change friction or let the base slip, and the physics does the rest.
 
-Each kind is a generator that goes on by one ``yield`` before each simulation step; ``KINDS`` lists
-them, with what they may strike.
+Each kind of fault is a generator that advances by one ``yield`` before each simulation step.
+``KINDS`` lists them with their possible targets.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ if TYPE_CHECKING:
     from galley.execution.physics.world import PhysicsWorld
 
 FLAG = "fault"
-DID_NOT_STRIKE = " did not strike: "  # in the report of a fault that had no occasion
-NEAR = 0.12  # m from the grasp centre to the item's box at the end of a reach, at most
-_PUSH_TIME, _PUSH_TIMEOUT = 0.8, 1.5  # s that a push of an item takes, roughly and at most
+DID_NOT_STRIKE = " did not strike: "  # in the report of a fault that had no opportunity
+NEAR = 0.12  # m, the largest distance from the grasp centre to an item that is approached
+_PUSH_TIME, _PUSH_TIMEOUT = 0.8, 1.5  # s, the typical and the longest duration of a push
 _NUDGE_SPEED = 0.06  # m/s
-_NUDGE_GAIN = 12.0  # 1/s, of an error in that speed
-_DIRECTIONS = 16  # in which a nudge looks for room
+_NUDGE_GAIN = 12.0  # 1/s, the acceleration per error in that speed
+_DIRECTIONS = 16  # in which a nudge searches for room
 _BEYOND = np.radians(12.0)  # rad past its balance, from where a toppled item falls by itself
-_SLIPPERY = 0.1  # friction, at most
+_SLIPPERY = 0.1  # largest friction coefficient of a slippery item
 _RELEASED = 0.1  # s without contact, after which an item has left the hand
-_JAM = 500.0  # N or N m, of a drawer that is stuck: more than any arm can pull
+_JAM = 500.0  # N or N m, friction of a stuck drawer: more than any arm can pull
 _CLEARANCE = 0.05  # m between the shoved chassis and furniture
-_SHOVES = 300  # drawn, until there is free space for one
-_SHORTEST = {"arm": 1.2, "drive": 2.0}  # s, of a motion during which the shoved base keeps limits
+_SHOVES = 300  # samples of a shove, of which the first with free space is taken
+_SHORTEST = {"arm": 1.2, "drive": 2.0}  # s, so that the base keeps its limits while it is shoved
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,9 @@ class FaultSpec:
     """One requested fault.
 
     Attributes:
-        kind: of ``KINDS``. name: of its target; empty: the first possible one.
-        occurrence: it strikes in the N-th motion that it applies to, from 1.
+        kind: a key of ``KINDS``.
+        name: name of its target; empty for the first possible one.
+        occurrence: N, if it strikes in the N-th motion that it applies to, from 1.
     """
 
     kind: str
@@ -76,19 +77,20 @@ class Fault:
     """One fault, which strikes once.
 
     Args:
-        spec: which fault, of what, and when.
+        spec: the kind of fault, its target and its occurrence.
         scene: in which the target's name is looked up.
-        rng: for its time, strength and direction.
+        rng: random generator for its time, strength and direction.
 
     Attributes:
-        target: the scene's name of an item or joint, or ``drive`` or ``arm``; empty: any.
-        struck: whether it has done what it does.
-        report: what it did and when, one sentence; before that why not, or empty.
-        t: seconds into the present motion. over: that motion has ended.
-        forces: the largest force (N) from outside the scene on each item, since they were read.
+        target: the scene's name of an item or joint, or ``drive`` or ``arm``; empty for any.
+        struck: whether the fault has struck.
+        report: one sentence on what it did and when; before that, why it did not strike, or empty.
+        t: seconds into the current motion.
+        over: whether that motion has ended.
+        forces: the largest force (N) by which it pushed each item since the forces were last read.
 
     Raises:
-        BadInput: the target is not in the scene; the message lists those that there are.
+        BadInput: the target is not in the scene; the message lists the possible targets.
     """
 
     def __init__(self, spec: FaultSpec, scene: Scene, rng: np.random.Generator) -> None:
@@ -108,7 +110,8 @@ class Fault:
             self.target = names[spec.name]
 
     def motion_begins(self, world: PhysicsWorld, motion: Motion) -> None:
-        """Called before each motion."""
+        """Activate the fault if it is to strike in this motion; called before each motion."""
+        # A fault that is still active learns that its motion is over.
         self.over = True
         self._act()
         name = self.kind.occasion(world, motion)
@@ -120,21 +123,22 @@ class Fault:
             self._acting = self.kind.act(self, world, motion, name)
 
     def before_step(self, world: PhysicsWorld, motion: Motion, name: str, t: float) -> None:
-        """Called before each simulation step, ``t`` seconds into a motion."""
+        """Advance an active fault; called before each simulation step, ``t`` (s) into a motion."""
         self.t, self._when = t, f"{t:.2f} s into '{name}'"
         self._act()
 
     def _act(self) -> None:
+        """Advance the generator by a step, and drop it when it has ended."""
         if self._acting is not None and next(self._acting, self) is self:
             self._acting = None
 
     def until(self, t: float) -> Iterator[None]:
-        """Wait until ``t`` seconds into the motion, or for its end."""
+        """Wait until ``t`` (s) into the motion, or until its end."""
         while self.t < t and not self.over:
             yield
 
     def strikes(self, what: str) -> None:
-        """Report what was done just now."""
+        """Record that the fault has struck; ``what`` it did becomes the report."""
         self.struck, self.report = True, f"{what} {self._when}"
 
     def push(self, world: PhysicsWorld, index: int, force: Array, point: Array) -> None:
@@ -147,9 +151,9 @@ class Fault:
 def nudge(fault: Fault, world: PhysicsWorld, motion: Motion, name: str) -> Iterator[None]:
     """Push an item 2 to 4 cm aside, at a constant speed.
 
-    The force is what friction takes and what brings the item to that speed. It acts low, because a
-    box that is pushed at its centre topples if the friction exceeds its width over its height, and
-    the item is slow, because a box that slides on and is braked by friction does too.
+    The force overcomes friction and brings the item to that speed. It acts low: a box that is
+    pushed at its centre topples if the friction exceeds its width over its height. The speed is
+    low: a box that slides on and is braked by friction topples, too.
     """
     index = world.scene.item_index[name]
     item, begin, distance = world.scene.items[index], _push_begins(fault, motion), 0.0
@@ -177,9 +181,10 @@ def nudge(fault: Fault, world: PhysicsWorld, motion: Motion, name: str) -> Itera
 def topple(fault: Fault, world: PhysicsWorld, motion: Motion, name: str) -> Iterator[None]:
     """Knock an item over.
 
-    A horizontal force acts at the top of the item, across its narrower side. With mass m, that side
-    w and height h, the item tips above m g w / (2 h) and slides above mu m g. The force is 2.5
-    times the former, at most 0.9 times the latter, until the item leans beyond its balance.
+    A horizontal force acts at the top of the item, across its narrower side. An item of mass m,
+    with that side w and height h, tips above the force m g w / (2 h) and slides above mu m g. The
+    force is 2.5 times the former, at most 0.9 times the latter, until the item leans beyond its
+    balance.
     """
     index = world.scene.item_index[name]
     item, begin = world.scene.items[index], _push_begins(fault, motion)
@@ -209,7 +214,7 @@ def slippery(fault: Fault, world: PhysicsWorld, motion: Motion, name: str) -> It
 
     Two fingers hold the weight m g while mu N exceeds it, where N is the sum of their normal forces
     and mu the product of the pads' and the item's coefficients. The item gets 0.4 to 0.8 of the
-    coefficient that would just hold it, at most 0.1.
+    coefficient that would just hold it, and at most 0.1.
     """
     index = world.scene.item_index[name]
     item, pads = world.scene.items[index], max(world.scene.physics.finger_friction, 1e-6)
@@ -230,7 +235,10 @@ def slippery(fault: Fault, world: PhysicsWorld, motion: Motion, name: str) -> It
 
 
 def stuck(fault: Fault, world: PhysicsWorld, motion: Motion, name: str) -> Iterator[None]:
-    """Jam a drawer that is pulled, until the motion is over or for good."""
+    """Jam a drawer or door while it is pulled open.
+
+    ``stuck`` frees it after the motion, ``stuck-for-good`` never does.
+    """
     index, joint = world.scene.joint_index[name], world.scene.joint(name)
     most = max(0.05, min(0.2, 0.8 * _travel(world, motion, name)))
     opening = float(world.scene_q()[index]) + float(fault.rng.uniform(0.05, most))
@@ -247,18 +255,18 @@ def stuck(fault: Fault, world: PhysicsWorld, motion: Motion, name: str) -> Itera
 
 
 def push_base(fault: Fault, world: PhysicsWorld, motion: Motion, name: str) -> Iterator[None]:
-    """Shove the base 3 to 8 cm and 1 to 5 degrees, unnoticed by its odometry.
+    """Shove the base by 3 to 8 cm and 1 to 5 degrees, unnoticed by its odometry.
 
-    In the course of the motion its wheels slip: the motors take it to where it is by the odometry,
-    and that is off by more and more. All later commands are off by the shove, too.
+    Its wheels slip in the course of the motion: the motors follow the odometry, whose error grows
+    smoothly to the shove. The error stays, so all later commands have it, too.
     """
     before, end = np.array(world.base_shift), world.q()[:3]
     if name == "drive":
         end = motion.trajectory.end[:3] + before
     for _ in range(_SHOVES):
-        far, angle, turn = fault.rng.uniform((0.03, 0.0, 1.0), (0.08, 2.0 * np.pi, 5.0)).tolist()
+        away, angle, turn = fault.rng.uniform((0.03, 0.0, 1.0), (0.08, 2.0 * np.pi, 5.0)).tolist()
         turn = np.radians(turn) * fault.rng.choice([-1.0, 1.0])
-        shove = np.array([far * np.cos(angle), far * np.sin(angle), turn])
+        shove = np.array([away * np.cos(angle), away * np.sin(angle), turn])
         if _base_fits(world, end + shove):
             break
     else:
@@ -269,26 +277,26 @@ def push_base(fault: Fault, world: PhysicsWorld, motion: Motion, name: str) -> I
         world.base_shift = before + shove * u * u * (3.0 - 2.0 * u)  # at rest at both ends
         yield
     moved = world.base_shift - before
-    far, turn = 1e3 * np.hypot(*moved[:2]), np.degrees(abs(wrap(moved[2])))
-    fault.strikes(f"the base was shoved by {far:.0f} mm and {turn:.1f} degrees")
+    away, turn = 1e3 * np.hypot(*moved[:2]), np.degrees(abs(wrap(moved[2])))
+    fault.strikes(f"the base was shoved by {away:.0f} mm and {turn:.1f} degrees")
 
 
 def _push_begins(fault: Fault, motion: Motion) -> float:
-    """Seconds into a motion at which a push begins that should be over before the motion is."""
+    """A random time (s) into a motion at which a push begins; the push ends before the motion."""
     spare = max(0.0, motion.trajectory.duration - _PUSH_TIME - 0.1)
     return float(fault.rng.uniform(0.0, 1.0)) * spare
 
 
 def _has_room(world: PhysicsWorld, index: int, offset: Array) -> bool:
-    """Whether an item could stand ``offset`` (2,), m, beside where it does."""
+    """Whether an item could stand at a position displaced by ``offset`` (2,), m."""
     scene, scene_q, X_WI = world.scene, world.scene_q(), world.item_pose(index)
     poses = [world.item_pose(k) for k in range(len(scene.items))]
-    around, there = obstacles(scene, scene_q, poses, {index}), displaced(X_WI, offset)
-    return is_free_placement(scene, scene_q, scene.items[index], X_WI, there, around)
+    around, moved = obstacles(scene, scene_q, poses, {index}), displaced(X_WI, offset)
+    return is_free_placement(scene, scene_q, scene.items[index], X_WI, moved, around)
 
 
 def _base_fits(world: PhysicsWorld, pose: Array) -> bool:
-    """Whether the chassis is within its limits and hits nothing at a pose (3,)."""
+    """Whether the base is within its limits at a pose (3,), and its chassis hits no furniture."""
     base = world.scene.robot.base
     half = np.array([base.size[0], base.size[1], base.size[2] - base.ground_gap]) / 2.0
     middle = 0.5 * (base.size[2] + base.ground_gap)
@@ -299,11 +307,11 @@ def _base_fits(world: PhysicsWorld, pose: Array) -> bool:
 
 
 def gravity(world: PhysicsWorld) -> float:
-    """Magnitude, m/s^2."""
+    """The magnitude of gravity, m/s^2."""
     return float(np.linalg.norm(world.scene.physics.gravity))
 
 
-# -- occasions: what a fault may strike in a motion, or nothing -----------------------------------
+# -- occasions: the possible target of a fault in a motion, or an empty text ----------------------
 
 
 def approached_item(world: PhysicsWorld, motion: Motion) -> str:
@@ -312,49 +320,50 @@ def approached_item(world: PhysicsWorld, motion: Motion) -> str:
         return ""
     Q = world.robot.with_groups(world.q(), **{motion.group: motion.path.end})
     X_WH = world.robot.kinematics.hand_pose(Q[0])
-    p_WT, found = X_WH[:3, :3] @ world.robot.p_HT + X_WH[:3, 3], [(NEAR, "")]
+    p_WT, nearest = X_WH[:3, :3] @ world.robot.p_HT + X_WH[:3, 3], [(NEAR, "")]
     for index, item in enumerate(world.scene.items):
         X_WI = world.item_pose(index)
         p_IT = X_WI[:3, :3].T @ (p_WT - X_WI[:3, 3])
         away = np.linalg.norm(np.maximum(np.abs(p_IT) - item.size / 2.0, 0.0))
-        found.append((float(away), item.name))
-    return min(found)[1]
+        nearest.append((float(away), item.name))
+    return min(nearest)[1]
 
 
 def carried_item(world: PhysicsWorld, motion: Motion) -> str:
-    """The item in the hand, after the lift."""
+    """The item that a motion carries in the hand, after the lift."""
     carries = motion.group != "fingers" and motion.phase.split()[-1] != "lift"
     held = [a.name for a in motion.attachments if a.kind == "item"]
     return held[0] if carries and held else ""
 
 
 def pulled_drawer(world: PhysicsWorld, motion: Motion) -> str:
-    """The joint of a drawer or door that is pulled open by 5 cm at least."""
+    """The joint of a drawer or door that the motion pulls open by at least 5 cm (0.05 rad)."""
     names = [a.name for a in motion.attachments if a.kind == "joint"]
     return names[0] if names and _travel(world, motion, names[0]) > 0.05 else ""
 
 
 def _travel(world: PhysicsWorld, motion: Motion, name: str) -> float:
-    """How far (m or rad) a motion opens a joint."""
+    """The displacement (m or rad) by which a motion opens a joint."""
     ends = {motion.group: motion.path.waypoints[[0, -1]]}
     hands = map(world.robot.kinematics.hand_pose, world.robot.with_groups(world.q(), **ends))
     return float(displacement(world.scene.joint(name), *hands))
 
 
 def free_motion(world: PhysicsWorld, motion: Motion) -> str:
-    """``drive`` or ``arm``, where the fingers touch at most an item that they hold."""
+    """``drive`` or ``arm``, if the fingers touch nothing except an item that they hold."""
     name = "drive" if "base" in motion.group.split("+") else "arm"
     if motion.group == "fingers" or motion.trajectory.duration < _SHORTEST[name]:
         return ""
-    touched = {each for pair in motion.allowed for each in pair} - set(world.robot.fingers)
+    touched = {body for pair in motion.allowed for body in pair} - set(world.robot.fingers)
     held = {a.name for a in motion.attachments if a.kind == "item"}
     return name if touched <= held and all(a.kind == "item" for a in motion.attachments) else ""
 
 
-# -- targets: the scene's name of each by all its names, in the scene and in the task --------------
+# -- targets: the scene's name of each target, by each of its names in the scene and in the task ---
 
 
 def _items(scene: Scene) -> dict[str, str]:
+    """Items by their own names, and by those of their PDDL objects."""
     named = {b.object: b.target for b in scene.bindings if b.kind == "item"}
     return {item.name: item.name for item in scene.items} | named
 
@@ -371,9 +380,10 @@ class Kind(NamedTuple):
     """A kind of fault.
 
     Attributes:
-        needs: its targets, in words. targets: their names in a scene, see above.
-        occasion: the target that it may strike in a motion, or an empty text.
-        act: what it does to a target.
+        needs: its targets, in words.
+        targets: returns the scene's name of each possible target, by each of its names.
+        occasion: returns the target that it may strike in a motion, or an empty text.
+        act: the generator of the fault, for a target.
     """
 
     needs: str
@@ -405,12 +415,15 @@ class InjectedFaults:
         self.faults = faults
 
     def motion_begins(self, world: PhysicsWorld, motion: Motion) -> None:
-        """Called before each motion."""
+        """Let each fault begin that is to strike in this motion; called before each motion."""
         for fault in self.faults:
             fault.motion_begins(world, motion)
 
     def before_step(self, world: PhysicsWorld, motion: Motion, name: str, t: float) -> None:
-        """Called before each simulation step; ``name`` is the motion's line in the log."""
+        """Advance each fault; called before each simulation step, ``t`` (s) into a motion.
+
+        ``name`` is the motion's label in the log.
+        """
         for fault in self.faults:
             fault.before_step(world, motion, name, t)
 
@@ -432,21 +445,23 @@ class InjectedFaults:
         return tuple(
             fault.report
             if fault.struck
-            else f"{fault.spec}{DID_NOT_STRIKE}{fault.report or 'no occasion'}"
+            else f"{fault.spec}{DID_NOT_STRIKE}{fault.report or 'no suitable motion'}"
             for fault in self.faults
         )
 
 
 def parse_fault(text: str, scene: Scene, seed: int) -> InjectedFaults:
-    """The faults in ``topple:sugar,stuck:drawer@2``: ``KIND[:NAME][@N]``, commas between.
+    """The faults in a text such as ``topple:sugar,stuck:drawer@2``.
+
+    The form is ``KIND[:NAME][@N]``, with commas between faults.
 
     Args:
-        text: what ``--fault`` was given.
+        text: the value of the option ``--fault``.
         scene: in which the names are looked up: items, drawers, or their PDDL objects.
-        seed: for times, strengths and directions.
+        seed: seed of times, strengths and directions.
 
     Raises:
-        BadInput: one line that says what is wrong and what there is.
+        BadInput: the text is malformed; the message, of one line, lists the possible words.
     """
     specs = [_spec(part.strip()) for part in text.split(",")]
     return InjectedFaults(
@@ -460,9 +475,9 @@ def _spec(part: str) -> FaultSpec:
     if kind not in KINDS:
         there = f"there are {', '.join(KINDS)}, as KIND[:NAME][@N]"
         hint = did_you_mean(kind, tuple(KINDS))
-        raise BadInput.one(FLAG, f"no fault '{kind}'{hint}; {there}")
+        raise BadInput.one(FLAG, f"unknown fault '{kind}'{hint}; {there}")
     if colon and not name:
-        raise BadInput.one(FLAG, f"'{part}' names nothing after the colon")
+        raise BadInput.one(FLAG, f"'{part}' has no name after the colon")
     if at and not (number.isascii() and number.isdigit() and int(number) >= 1):
-        raise BadInput.one(FLAG, f"'{part}': after @ comes a whole number from 1")
+        raise BadInput.one(FLAG, f"'{part}': expected a whole number from 1 after @")
     return FaultSpec(kind, name, int(number) if at else 1)

@@ -1,6 +1,6 @@
 """Noise: perturbs the scene that physics simulates, and the observations.
 
-The planner knows the scene file only. Physics runs in a scene with perturbed friction, masses and
+The planner knows only the scene file. Physics runs in a scene with perturbed friction, masses and
 poses, and every observation has an error.
 """
 
@@ -25,12 +25,12 @@ from galley.execution.disturbance.boxes import (
 )
 
 _BodyOrItem = TypeVar("_BodyOrItem", Body, Item)
-LEVEL = 0.005  # m between an item and one that stands on it
-DRAWS = 100  # of an item's pose; if none of them is free, the item stays where it was
+LEVEL = 0.005  # m, the largest gap between an item and one that stands on it
+DRAWS = 100  # samples of an item's pose; if none is free, the item stays where it was
 _FLAG = "noise"
 
-# Shares below 1, so that no surface lacks friction and no item mass; less than makes another task,
-# every direction, or a camera of no use.
+# The largest amounts. Shares are below 1, so that every surface has friction and every item a mass.
+# Beyond the others the task would be a different one, or the camera useless; a turn has all angles.
 _LARGEST = {
     "friction": 0.9,
     "mass": 0.9,
@@ -43,17 +43,19 @@ _LARGEST = {
 
 @dataclass(frozen=True)
 class Noise:
-    """The amounts of noise; all zero: none.
+    """The amounts of noise; zeros mean no noise, larger values more noise.
 
     Attributes:
-        friction: share; the friction of each surface, item and scene joint and of the finger pads
-            is multiplied by a factor of its own, uniform in 1 +- this.
-        mass: share; likewise for items, drawers and doors.
-        position: m; each item starts displaced by uniform +- this in x and in y.
-        turn: rad; and turned by uniform +- this about the vertical through its centre.
-        observation: m, standard deviation of an item's observed x and y, drawn anew at each
-            observation; of its height only while it is held, as support heights are known.
-        observation_turn: rad, standard deviation of its observed yaw.
+        friction: share. The friction of each surface, item and scene joint and of the finger pads
+            is multiplied by a factor of its own, uniform in 1 +- ``friction``.
+        mass: share; the same for the masses of items, drawers and doors.
+        position: m. Each item starts displaced in x and in y, uniform in +- ``position``.
+        turn: rad. Each item starts turned about the vertical through its centre, uniform in
+            +- ``turn``.
+        observation: m, standard deviation of an item's observed x and y, drawn at each observation.
+            The observed height has an error only while the item is held, as support heights are
+            known.
+        observation_turn: rad, standard deviation of an item's observed yaw.
 
     Raises:
         BadInput: a value is negative, not a number, or too large.
@@ -86,7 +88,7 @@ class Noise:
         return Noise(**{f.name: factor * getattr(self, f.name) for f in fields(self)})
 
     def only(self, *names: str) -> Noise:
-        """The named amounts, all others zero."""
+        """The same noise with only the named amounts; all others are zero."""
         return Noise(**{name: getattr(self, name) for name in names})
 
     def true_scene(self, scene: Scene, rng: np.random.Generator) -> Scene:
@@ -94,8 +96,8 @@ class Noise:
 
         Items keep their supports: a pose in which an item would overlap furniture or another item
         (by bounding boxes), or reach out of a region that its centre is over, is drawn again, up to
-        ``DRAWS`` times. Stacked items move together. The same generator gives the
-        same directions whatever the amounts, so that runs with more and less noise can be compared.
+        ``DRAWS`` times. Stacked items move together. The same generator gives the same directions
+        for all amounts, so that runs with more and less noise can be compared.
         """
         friction, mass, pose = rng.spawn(3)
         poses = self._displaced_poses(scene, pose)
@@ -120,7 +122,7 @@ class Noise:
         )
 
     def observed(self, scene: Scene, state: State, rng: np.random.Generator) -> State:
-        """The observation of ``state``: item poses with errors, all else exact."""
+        """The observation of ``state``: item poses with errors, everything else exact."""
         from galley.robots.catalog import robot_of  # slow to import
 
         if not (self.observation or self.observation_turn):
@@ -141,13 +143,14 @@ class Noise:
         return state
 
     def _displaced_poses(self, scene: Scene, rng: np.random.Generator) -> tuple[Array, ...]:
-        """X_WI (4, 4) of every item; stacked items move as one."""
+        """The displaced pose X_WI (4, 4) of every item; a stack of items moves as one."""
         scene_q = np.array([joint.start for joint in scene.joints])
         before = [item.X_WI for item in scene.items]
         poses = list(before)
         stacks = _stacks(scene)
         for stack, own in zip(stacks, rng.spawn(len(stacks)), strict=True):
             around, first = obstacles(scene, scene_q, poses, stack), before[stack[0]]
+            # Numbers are drawn in [-1, 1] and scaled, so that the amounts don't change them.
             for _ in range(DRAWS):
                 x, y, turn = own.uniform(-1.0, 1.0, 3)
                 offset = self.position * np.array([x, y])
@@ -163,7 +166,7 @@ class Noise:
 
 
 def _stacks(scene: Scene) -> list[list[int]]:
-    """Indices of the items that stand on each other, the lowest of each stack first."""
+    """Indices of the items of each stack, the lowest first; a single item is a stack, too."""
     poses, stacks = [item.X_WI for item in scene.items], list[list[int]]()
     boxes = [item_box(item, X_WI) for item, X_WI in zip(scene.items, poses, strict=True)]
     reach = [float(np.abs(box.X[0, 2, :3]) @ box.half[0]) for box in boxes]  # m, up and down
@@ -176,7 +179,7 @@ def _stacks(scene: Scene) -> list[list[int]]:
             and overlaps(boxes[k], boxes[j])[0] > -LEVEL
         }
         below = [stack for stack in stacks if not on.isdisjoint(stack)] or [[]]
-        for other in below[1:]:  # it stands on several
+        for other in below[1:]:  # it stands on several stacks, which become one
             below[0] += other
             stacks.remove(other)
         if not below[0]:
@@ -203,10 +206,12 @@ LEVELS = {
 
 
 def parse_noise(text: str) -> Noise:
-    """A level's name, or ``friction=0.3,position=0.01``: the others are 0.
+    """The noise in a text: a level's name, or amounts such as ``friction=0.3,position=0.01``.
+
+    Amounts that are left out are 0.
 
     Raises:
-        BadInput: one line that says what is wrong and what there is.
+        BadInput: the text is malformed; the message, of one line, lists levels and keys.
     """
     if text in LEVELS:
         return LEVELS[text]
@@ -216,7 +221,7 @@ def parse_noise(text: str) -> Noise:
         if key not in _LARGEST:
             hint = did_you_mean(key, (*LEVELS, *_LARGEST))
             there = f"there are {', '.join(LEVELS)}, or KEY=NUMBER,... of {', '.join(_LARGEST)}"
-            raise BadInput.one(_FLAG, f"no level or key '{key}'{hint}; {there}")
+            raise BadInput.one(_FLAG, f"unknown level or key '{key}'{hint}; {there}")
         try:
             values[key] = float(number)
         except ValueError:

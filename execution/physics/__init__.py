@@ -1,7 +1,8 @@
-"""Motions under PyBullet's dynamics.
+"""Execution under PyBullet's dynamics.
 
 - ``executor``: motors track trajectories, guards end them, fingers grip by friction
-- ``servo``: drives the robot by configurations that arrive at a rate, without Motions
+- ``servo``: drives the robot from configuration to configuration, without Motions
 - ``world``: the scene and the robot with their surfaces, joints and motors
-- ``sensing``: contacts, the grip and the observed State; ``intervention``: what faults may do
+- ``sensing``: contacts, the held item and the observed State
+- ``intervention``: the forces and friction by which faults disturb a run
 """

@@ -1,7 +1,14 @@
 """Physics execution: motors track the trajectories, guards end them, fingers grip by friction.
 
-The fingers open along a trajectory and close until both press on something. The ``Stepper`` steps
-the simulation, sends motor commands and writes the log.
+The fingers open along a trajectory (``_open``) and close by force (``_close``). While a hand grips,
+the motors of each finger close with at most the scene's ``finger_force``: 40 N by default
+(``domain.scene.schema``), or the ``force`` of the robot file's gripper. Fingers that have met an
+item can't move on, so they press on it with this force. The grip counts once the weaker finger has
+felt the guard's force, 0.5 (``grip_force``) of these 40 N, for 0.05 s (``grip_time``). Then the
+motion ends, the fingers press on, and friction holds the item. It counts as held while both fingers
+press on it with ``held_force`` (2 N) or more (``sensing.held_item``).
+
+Any other contact of 40 N (``stop_force``, a separate threshold) stops a motion.
 """
 
 from __future__ import annotations
@@ -35,17 +42,17 @@ if TYPE_CHECKING:
     from galley.execution.disturbance.faults import InjectedFaults
 
 CLOSING_SPEED = 0.05  # m/s of each finger until it presses on something
-GRIP_SUBSTEPS = 4  # for one step while the fingers grip: an item creeps in proportion to the step
-PUSH_STEPS = 8  # over which a push is felt: as the item is met, single ones are harder
+GRIP_SUBSTEPS = 4  # replace one step while fingers grip: a held item creeps less in shorter steps
+PUSH_STEPS = 8  # over which the force of a push is averaged: the first impact has higher peaks
 _POSITION_ERROR = 1e-3  # rad or m from its command, below which a joint has arrived
-_STANDSTILL = 0.01  # rad/s or m/s, likewise
+_STANDSTILL = 0.01  # rad/s or m/s, below which a joint stands still
 _BLEND_SHARE = 0.2  # share of the acceleration limits for joining one motion to the next
-_SLOW_FROM = 0.9  # of a trajectory, after which it brakes, so that a drawer's inertia isn't felt
-_RAMP_TIME = 0.05  # s, in which a hand that holds no item comes to the speed at which it creeps
-_BRAKE_SHARE, _BRAKE_TIMEOUT = 0.8, 2.0  # of the acceleration limits, and s that braking takes
+_SLOW_FROM = 0.9  # share of a trajectory after which it is slow: a drawer's inertia isn't felt
+_RAMP_TIME = 0.05  # s in which a hand that holds no item reaches the speed at which it creeps
+_BRAKE_SHARE, _BRAKE_TIMEOUT = 0.8, 2.0  # share of the acceleration limits; s, at most
 _BRAKE_TIME = 0.05  # s to come to a stop after a guard triggered
-PARTED = 0.001  # m of each finger, beyond which nothing touches it any more
-_CLOSED = 0.0015  # m of each finger, below which nothing is between them
+PARTED = 0.001  # m that a finger must have moved off an item so that nothing touches it any more
+_CLOSED = 0.0015  # m, half the width below which nothing can be between the fingers
 _RELEASE_TIME = 0.05  # s after opening, before anything can count as being at rest
 
 
@@ -53,16 +60,16 @@ class Stepper:
     """Steps the simulation, sends motor commands and writes the log.
 
     Attributes:
-        setpoint: commanded configuration (n,), the base by its own odometry.
-        gripping: the hands, by name, whose fingers are force-controlled, whatever their
-            ``setpoint``.
-        closing_speed: m/s of each finger until it presses on something, by hand.
-        watching: contacts are measured in each step, not only at samples.
-        contacts: as last measured.
-        recent: contacts in the steps of the last 1/240 s, if it is watching; else the last ones;
-            of a push, in its last steps.
-        holds: index of the item in each hand at the latest sample, by name; of those that hold any.
-        motion, name: the current motion.
+        setpoint: commanded configuration (n,), m and rad; the base's is by its odometry.
+        gripping: names of the hands with force-controlled fingers, which ignore ``setpoint``.
+        closing_speed: speed (m/s) of each finger until it presses on something, by hand.
+        watching: whether contacts are measured in each step, not only at samples.
+        contacts: the contacts measured last, by pair of names.
+        recent: the contacts of the last steps: of 1/240 s while ``watching``, of ``PUSH_STEPS``
+            steps in a push, else of one step.
+        holds: index of the item in each hand that holds any, at the latest sample, by hand.
+        motion: the current motion, or None.
+        name: its label in the log.
         t: seconds since it began.
     """
 
@@ -76,8 +83,8 @@ class Stepper:
         self.world, self.recorder, self.limits, self.fault = world, recorder, limits, fault
         self.setpoint = world.q()
         self.gripping = frozenset[str]()
-        self._fingers = np.empty(0, dtype=np.int64)  # joints in q commanded a force, not a position
-        self._driven = np.arange(world.robot.size)  # the others
+        self._fingers = np.empty(0, dtype=np.int64)  # indices in q of force-controlled joints
+        self._driven = np.arange(world.robot.size)  # indices in q of position-controlled joints
         self.watching = False
         self.contacts: dict[Pair, ContactForce] = {}
         self.recent: list[dict[Pair, ContactForce]] = []
@@ -92,7 +99,7 @@ class Stepper:
         self._count = 0
 
     def begin(self, motion: Motion, name: str) -> None:
-        """Begin a motion."""
+        """Begin a motion: label its samples, and let faults that apply to it become active."""
         self.recorder.begin(name, motion)
         self.motion, self.name, self.t = motion, name, 0.0
         if not self.recorder.count:
@@ -102,18 +109,18 @@ class Stepper:
 
     @property
     def held(self) -> int | None:
-        """Index of the item in the hand that acts at the latest sample, or None."""
+        """Index of the item in the acting hand at the latest sample, or None."""
         return self.holds.get(self.world.robot.hand)
 
     @property
     def grips(self) -> bool:
-        """Whether the fingers of the hand that acts are force-controlled."""
+        """Whether the fingers of the acting hand are force-controlled."""
         return self.world.robot.hand in self.gripping
 
     def set_gripping(self, gripping: bool) -> None:
-        """Switch the fingers of the hand that acts between force control and position control.
+        """Switch the fingers of the acting hand between force control and position control.
 
-        Call it between two samples: when ``step`` has returned True, or before any.
+        The time step changes, too. So call this before any step, or when ``step`` returned True.
         """
         hand = {self.world.robot.hand}
         self.gripping = self.gripping | hand if gripping else self.gripping - hand
@@ -128,13 +135,14 @@ class Stepper:
         """Simulate one step; True if a sample was taken after it.
 
         Args:
-            velocities: of the setpoint (n,); None: zero.
+            velocities: velocities (n,) of the setpoint, m/s and rad/s; None for zeros.
         """
         world = self.world
         if self.fault is not None and self.motion is not None:
             self.fault.before_step(world, self.motion, self.name, self.t)
         rates = np.zeros(world.robot.size) if velocities is None else velocities
         world.drive(self.setpoint[self._driven], rates[self._driven], self._driven)
+        # Once closed, the motors reach no speed: they press with their limit, ``finger_force``.
         for hand in sorted(self.gripping):
             world.press(hand, -self.closing_speed[hand], world.scene.physics.finger_force)
         world.step()
@@ -154,7 +162,7 @@ class Stepper:
             pass
 
     def wait(self, seconds: float) -> None:
-        """Hold the setpoint for so long, and until the sample after that."""
+        """Hold the setpoint for ``seconds``, and on until the next sample."""
         end = self.t + seconds
         self.step_to_sample()
         while self.t < end:
@@ -168,7 +176,7 @@ class Stepper:
         self.recent = [*self.recent, self.contacts][-(PUSH_STEPS if pushes else window) :]
         averaged = self.recent[-window:]
         for key, contact in self.contacts.items():
-            forces = [each[key].normal_force for each in averaged if key in each]
+            forces = [step[key].normal_force for step in averaged if key in step]
             _, most = self._touched.get(key, (0.0, 0.0))
             self._touched[key] = contact.distance, max(most, sum(forces) / len(averaged))
 
@@ -176,13 +184,13 @@ class Stepper:
         """Measure contacts and add a sample to the log."""
         world = self.world
         self._measure()
-        found = {hand: held_item(world, self.contacts, self.limits, hand) for hand in self.gripping}
-        self.holds = {hand: index for hand, index in found.items() if index is not None}
+        held = {hand: held_item(world, self.contacts, self.limits, hand) for hand in self.gripping}
+        self.holds = {hand: index for hand, index in held.items() if index is not None}
         q, velocity, torque = world.joint_states()
         command = np.array(self.setpoint)
         command[:3] += world.base_shift  # the motors' true target, whatever the odometry
-        command[self._fingers] = q[self._fingers]
-        held, *others = (self.holds.get(hand.hand) for hand in world.robot.hands)
+        command[self._fingers] = q[self._fingers]  # they have no position command
+        first, *others = (self.holds.get(hand.hand) for hand in world.robot.hands)
         items = [to_pose7(world.item_pose(k)) for k in range(len(world.item_ids))]
         self.recorder.sample(
             Sample(
@@ -192,7 +200,7 @@ class Stepper:
                 torque,
                 world.scene_q(),
                 np.array(items).reshape(-1, 7),
-                held,
+                first,
                 tuple(others),
             )
         )
@@ -205,19 +213,20 @@ class Stepper:
 
 
 class ContactMonitor:
-    """Decides from contact forces when a motion ends early.
+    """Decides from contact forces when a motion ends early: by its guard, or by a collision.
 
     Args:
         held: name of the item in the hand, or None.
-        gripping: the fingers press on something.
+        gripping: whether the fingers press on something.
         resting: names of the items in other hands.
 
     Attributes:
-        lands: the motion puts the held item down.
-        word: what it is that the guard feels: a handle that is pulled should meet nothing.
-        quick: the guard is looked at in each simulation step.
-        pushes: the motion pushes an item.
-        yields: it is guarded, and the fingers grip nothing: they could not give way.
+        lands: whether the motion puts the held item down.
+        word: what the guard's force means: ``stuck`` if a handle is pulled, else ``contact``.
+        quick: whether the guard is checked in each simulation step, not only at samples.
+        pushes: whether the motion pushes an item.
+        yields: whether the arm moves under a guard and grips nothing. Its stiff fingers can't give
+            way, so the arm's motors are limited.
     """
 
     def __init__(
@@ -255,10 +264,7 @@ class ContactMonitor:
     ) -> str:
         """Why the guard ends the motion; empty while it does not.
 
-        Args:
-            contacts: that decide.
-            recent: over which the force is averaged that is told.
-            steady: that average decides.
+        The force of ``contacts`` decides or, if ``steady``, the mean force of ``recent`` ones.
         """
         guard = self.motion.guard
         if guard is None:
@@ -267,6 +273,7 @@ class ContactMonitor:
         mean = sum(map(self.resistance, recent)) / len(recent) if recent else now
         if (mean if steady else now) < guard.force:
             return ""
+        # The validator allows the same excess: beyond it, the message names both forces.
         force = max(mean, guard.force)
         over = self.limits.stop_force if self.lands else self.limits.overshoot
         most = guard.force + max(over, self.limits.overshoot_share * guard.force)
@@ -274,10 +281,10 @@ class ContactMonitor:
         return f"{self.word}, {force:.0f} N{instead}"
 
     def collision(self, contacts: Mapping[Pair, ContactForce], gripping: bool) -> str:
-        """What the robot ran into; empty while there is nothing.
+        """The collision that ends the motion, in words; empty if there is none.
 
-        Args:
-            gripping: the fingers press on what the motion allows them to touch.
+        It is a contact of the robot, or of an item that it holds, with at least ``stop_force`` (N).
+        Those of ``gripping`` fingers don't count: they press on purpose.
         """
         for (a, b), contact in contacts.items():
             a_ours, b_ours = a in self.robot_parts, b in self.robot_parts
@@ -294,13 +301,13 @@ class PhysicsExecutor:
     """Runs Motions under PyBullet's dynamics (see ``Executor``).
 
     Args:
-        scene: the true scene.
+        scene: the true scene, which may differ from the one that the planner knows.
         robot: a RobotModel with base, arm and fingers.
-        state: the initial state.
+        state: the initial State.
         limits: thresholds of guards and sensing.
-        fault: faults to inject.
+        fault: faults to inject, or None.
         sensor: maps the true State to the observed one, for instance with noise; None: exact.
-        on_sample: hears each sample of the log as it is taken.
+        on_sample: called with each sample of the log as it is taken.
     """
 
     def __init__(
@@ -344,7 +351,7 @@ class PhysicsExecutor:
         return self._recorder.log()
 
     def _ensure_sample(self) -> None:
-        """Log at least the initial state, even of a run without motions."""
+        """Log the initial State if nothing has been logged yet, as in a run without motions."""
         self._recorder.stand()
         if not self._recorder.count:
             self._stepper.sample()
@@ -353,7 +360,10 @@ class PhysicsExecutor:
         self.world.close()
 
     def _move(self, motion: Motion) -> str:
-        """Move arm or base along a trajectory, then on until the contact that its guard seeks."""
+        """Move arm or base along a trajectory, then on until the contact that its guard seeks.
+
+        Returns why the motion ended; empty if it arrived.
+        """
         world, stepper = self.world, self._stepper
         held = None if stepper.held is None else world.scene.items[stepper.held].name
         rests = [world.scene.items[k].name for k in stepper.holds.values()]
@@ -380,7 +390,7 @@ class PhysicsExecutor:
         if motion.guard is not None and motion.guard.seek > 0.0:
             return self._seek_contact(motion, monitor)
         self._wait_for_arrival(where)
-        if monitor.yields:  # stiff motors would push away what has kept it back
+        if monitor.yields:  # stiff again, the motors would push away what holds the hand back
             self._stop(where, monitor)
         return ""
 
@@ -390,7 +400,7 @@ class PhysicsExecutor:
         return motion.trajectory(np.arange(steps + 1, dtype=np.float64) * self.world.dt)
 
     def _relocalize(self, base: Array) -> None:
-        """Correct the odometry if a base motion starts elsewhere: it was replanned from there."""
+        """Reset the odometry if a base motion doesn't start at the setpoint: it was replanned."""
         if np.abs(base - self._stepper.setpoint[:3]).max() > 1e-6:
             self.world.base_shift[:] = 0.0
             self._stepper.setpoint[:3] = self.world.q()[:3]
@@ -398,9 +408,9 @@ class PhysicsExecutor:
     def _blended(self, points: Array, motion: Motion) -> Array:
         """Commands (m, k) that lead from the setpoint smoothly into a trajectory's ``points``.
 
-        A motion that a guard ended leaves the joints off the start of the next one. This offset
-        decays along the trajectory by the quintic that is at rest at both ends, slowly enough for
-        a small share of the acceleration limits.
+        A motion that a guard ended leaves the joints away from the start of the next one. This
+        offset decays along the trajectory by the quintic 1 - u^3 (10 - 15 u + 6 u^2), which is at
+        rest at both ends, slowly enough for a small share of the acceleration limits.
         """
         world = self.world
         offset = self._stepper.setpoint[world.robot.slice(motion.group)] - points[0]
@@ -412,13 +422,13 @@ class PhysicsExecutor:
             return points
         if steps > len(points) - 1:  # too short: first go to its start
             points = np.concatenate([np.repeat(points[:1], steps, axis=0), points])
-        else:
+        else:  # use the whole trajectory, which makes the offset's decay as slow as possible
             steps = len(points) - 1
         u = np.minimum(np.arange(len(points)) / steps, 1.0)[:, None]
         return np.asarray(points + offset * (1.0 - u**3 * (10.0 - 15.0 * u + 6.0 * u**2)))
 
     def _seek_contact(self, motion: Motion, monitor: ContactMonitor) -> str:
-        """Creep on along the guard's direction until it triggers, at most as far as it says."""
+        """Creep on along the guard's direction until it triggers, at most its ``seek`` (m)."""
         guard, world, stepper = motion.guard, self.world, self._stepper
         assert guard is not None
         arm = world.robot.slice("arm")
@@ -429,6 +439,7 @@ class PhysicsExecutor:
             if ended:
                 break
             self._yield(monitor)
+            # Without an item in the hand, the speed ramps up over ``_RAMP_TIME``.
             pace = speed if monitor.lands else speed * min(1.0, k * world.dt / _RAMP_TIME)
             velocities[arm] = _straight(world, arm, guard.direction * pace)
             ended = _early_end(stepper, monitor, stepper.step(velocities), True)
@@ -437,31 +448,32 @@ class PhysicsExecutor:
         return ended or f"no contact within {1e3 * guard.seek:.0f} mm beyond the end"
 
     def _stop(self, where: slice, monitor: ContactMonitor) -> None:
-        """Stop the joints where they are now; an item that is put down yields a little.
+        """Stop the joints where they are now; after a put-down the hand backs off a little.
 
-        Position motors would go on pressing as hard as they did when they stopped. What is fast, or
-        can't press hard, brakes within the limits of its joints.
+        Otherwise position motors would go on pressing. A motion that may be fast (without a guard),
+        or that can't press hard (it yields), brakes within the acceleration limits of its joints.
         """
         stepper, world, guard = self._stepper, self.world, monitor.motion.guard
         if guard is None or monitor.yields:
             self._brake(where, monitor)
         self._stay(where)
+        # ``where.start`` is 0 for the base: only an arm has a hand to back off.
         if where.start > 0 and monitor.lands and guard is not None:
             stepper.setpoint[where] += _straight(
                 world, where, -self.limits.back_off * guard.direction
             )
         stepper.wait(_BRAKE_TIME)
-        if monitor.yields:  # nor may they when they are stiff again
+        if monitor.yields:  # the motors are stiff again: they must not press, either
             self._stay(where)
 
     def _brake(self, where: slice, monitor: ContactMonitor) -> None:
-        """Bring joints to rest from what speed the impact has left them."""
+        """Bring the joints to rest, each step by the same share of their speeds."""
         stepper, world = self._stepper, self.world
         limit = _BRAKE_SHARE * world.robot.group(monitor.motion.group).acceleration
         velocities, end = np.zeros(world.robot.size), stepper.t + _BRAKE_TIMEOUT
         while stepper.t < end:
             speed = world.joint_states().velocity[where]
-            left = float((np.abs(speed) / limit).max()) - world.dt  # s
+            left = float((np.abs(speed) / limit).max()) - world.dt  # s of braking after this step
             if left <= 0.0:
                 return
             self._yield(monitor)
@@ -470,19 +482,19 @@ class PhysicsExecutor:
             stepper.step(velocities)
 
     def _stay(self, where: slice) -> None:
-        """Command joints to be where they are now; the base by its own odometry."""
+        """Command the joints to stay where they are now; the base by its odometry."""
         self._stepper.setpoint[where] = self.world.q()[where]
         if where.start == 0:
             self._stepper.setpoint[:3] -= self.world.base_shift
 
     def _yield(self, monitor: ContactMonitor) -> None:
-        """Let an empty hand push with little more than its guard's force in the next step."""
+        """Limit an empty hand's force in the next step to ``push_excess`` (N) above its guard's."""
         guard = monitor.motion.guard
         if guard is not None and monitor.yields:
             self.world.yield_along(guard.direction, guard.force + self.limits.push_excess)
 
     def _wait_for_arrival(self, where: slice) -> None:
-        """Wait until the joints have reached their setpoint, at most ``arrival_time``."""
+        """Wait until the joints are at rest at their setpoint, for at most ``arrival_time``."""
         stepper, world = self._stepper, self.world
         end = stepper.t + self.limits.arrival_time
         stepper.step_to_sample()
@@ -498,7 +510,7 @@ class PhysicsExecutor:
     def _open(self, motion: Motion) -> str:
         """Move the fingers along the trajectory, then wait until all items are at rest."""
         world, stepper = self.world, self._stepper
-        # Of grippers from a file only: runs of the shipped robot stay as they were.
+        # For grippers from a robot file only: runs of the shipped robot must not change.
         forget = stepper.grips and bool(world.robot.gripper.table)
         if stepper.grips:
             stepper.step_to_sample()
@@ -510,6 +522,7 @@ class PhysicsExecutor:
         rates = np.diff(points, axis=0) / world.dt
         velocities = np.zeros(world.robot.size)
         for k, (point, rate) in enumerate(zip(points[:-1], rates, strict=True)):
+            # One step without collisions of the fingers, as soon as they have left the item.
             if forget and k in (parted, parted + 1):
                 world.let_fingers_touch(k > parted)
             stepper.setpoint[where] = point
@@ -527,7 +540,12 @@ class PhysicsExecutor:
         return ""
 
     def _close(self, force: float) -> str:
-        """Close until both fingers have pressed with ``force`` N for ``grip_time``, or have met."""
+        """Close until both fingers have pressed with ``force`` (N) for ``grip_time``, or have met.
+
+        ``force`` is the threshold of a grip, 20 N by default. From here on the fingers press with
+        up to ``finger_force`` (40 N), until a motion opens them. Returns ``grip, ... N``, ``closed
+        on nothing`` if the fingers have met, or ``no grip`` if neither happens in time.
+        """
         world, stepper = self.world, self._stepper
         stepper.step_to_sample()
         stepper.set_gripping(True)
@@ -541,11 +559,12 @@ class PhysicsExecutor:
                 sum(c.normal_force for pair, c in stepper.contacts.items() if finger in pair)
                 for finger in world.robot.fingers
             ]
-            grip = min(forces)
-            # Linked fingers share their force as the thing between them stands, on a fixed handle
-            # seldom evenly.
+            grip = min(forces)  # both must press: one finger alone holds nothing
+            # Linked fingers share their force, on a fixed handle seldom evenly. So their mean
+            # counts, if both press at all.
             if world.robot.gripper.table and grip >= self.limits.held_force:
                 grip = sum(forces) / len(forces)
+            # The time restarts when the grip slackens: a brief impact is no grip.
             pressed_for = pressed_for + stepper.t - began if grip >= force else 0.0
             if pressed_for >= self.limits.grip_time:
                 return f"grip, {grip:.0f} N"
@@ -561,7 +580,7 @@ def closing_speed(robot: RobotModel) -> float:
 
 
 def _straight(world: PhysicsWorld, arm: slice, v_WT: Array) -> Array:
-    """Joint rates (n,) that move the grasp centre at v_WT (3,), m/s, without turning the hand."""
+    """Arm joint rates (k,) that move the grasp centre at v_WT (3,), m/s, without turning it."""
     twist = np.concatenate([v_WT, np.zeros(3)])
     return np.asarray(np.linalg.lstsq(grasp_jacobian(world)[:, arm], twist, rcond=None)[0])
 
@@ -569,9 +588,10 @@ def _straight(world: PhysicsWorld, arm: slice, v_WT: Array) -> Array:
 def _early_end(stepper: Stepper, monitor: ContactMonitor, sampled: bool, slow: bool) -> str:
     """Why the motion ends after this step; empty while it goes on.
 
-    While an item is put down or an empty hand seeks contact, the guard is looked at in each step:
-    until the motors stop they press on. A drawer's inertia is felt for single steps too: for it
-    samples do, and while the hand is slow the mean over 1/240 s.
+    While an item is put down or an empty hand seeks contact, the guard is checked in each step: the
+    motors press until they are stopped. With a drawer, a single step may feel its inertia. So the
+    guard is checked at samples only (``sampled``) or, while the hand is ``slow``, against the mean
+    force over 1/240 s.
     """
     contacts, ended = stepper.contacts, ""
     if sampled or slow or monitor.quick:

@@ -1,4 +1,4 @@
-"""What a fault may do to a PhysicsWorld: external forces and changed friction, never a state."""
+"""Disturbances of a PhysicsWorld: external forces and changed friction. They never set a state."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def push_item(world: PhysicsWorld, index: int, force: Array, point: Array) -> No
 
 
 def set_item_friction(world: PhysicsWorld, index: int, friction: float) -> None:
-    """Change an item's Coulomb coefficient."""
+    """Set an item's Coulomb friction coefficient."""
     pb.changeDynamics(
         world.item_ids[index], -1, lateralFriction=friction, physicsClientId=world.client
     )
@@ -41,6 +41,7 @@ def support_friction(world: PhysicsWorld, index: int) -> float:
 
 
 def _friction(world: PhysicsWorld, body: int, link: int) -> float:
+    """The friction coefficient of a link of a PyBullet body (link -1: its base)."""
     return float(pb.getDynamicsInfo(body, link, physicsClientId=world.client)[1])
 
 

@@ -1,4 +1,4 @@
-"""Sensing in a PhysicsWorld: contacts with their forces, what the fingers grip, the State."""
+"""Sensing in a PhysicsWorld: contacts with their forces, the held item, the observed State."""
 
 from __future__ import annotations
 
@@ -17,8 +17,13 @@ from galley.motion.thresholds import Thresholds
 
 
 class ContactForce:
-    """The contact of two bodies: smallest distance (m), normal force (N) summed over all points,
-    and the total force x, y, z, N, world frame, on the first of the pair, friction included."""
+    """The contact of two bodies, summed over its contact points.
+
+    Attributes:
+        distance: the smallest distance of any point, m; negative in penetration.
+        normal_force: the sum of the normal forces, N.
+        force: total force x, y, z (N, world frame) on the first body of the pair, with friction.
+    """
 
     __slots__ = ("distance", "force", "normal_force")
 
@@ -29,8 +34,10 @@ class ContactForce:
 
 
 def measure_contacts(world: PhysicsWorld) -> dict[Pair, ContactForce]:
-    """All current contacts, by names in alphabetical order."""
+    """All current contacts, by pair of names in alphabetical order."""
     contacts: dict[Pair, ContactForce] = {}
+    # Fields of a point: 1, 2 bodies A and B; 3, 4 their links; 7 normal; 8 distance; 9 normal
+    # force; 10, 11 friction and its direction; 12, 13 friction along the second direction.
     for point in pb.getContactPoints(physicsClientId=world.client):
         if point[8] > 0.0 and point[9] <= 0.0:
             continue  # near, but not in contact
@@ -50,11 +57,11 @@ def measure_contacts(world: PhysicsWorld) -> dict[Pair, ContactForce]:
 
 
 def force_on(members: frozenset[str], contacts: Mapping[Pair, ContactForce]) -> Array:
-    """The total force (3,), N, world frame, of all other bodies on ``members``."""
+    """The total force (3,), N, world frame, that all other bodies exert on ``members``."""
     total = np.zeros(3)
     for (a, b), contact in contacts.items():
         if (a in members) == (b in members):
-            continue
+            continue  # an internal force of the members, or none on them
         total += np.multiply(1.0 if a in members else -1.0, contact.force)
     return total
 
@@ -65,7 +72,11 @@ def gripped_bodies(
     limits: Thresholds,
     hand: str = "",
 ) -> tuple[str, ...]:
-    """Names of the bodies that all fingers of a hand press on, firmest grip first."""
+    """Names of the bodies that all fingers of a hand press on, firmest grip first.
+
+    Each finger must press with ``held_force`` (N) at least. This is less than the force that ends a
+    grasp: a grip that slackens later still holds.
+    """
     grips: dict[str, float] = {}
     fingers = world.robot.acting(hand).fingers
     for name in {n for key in contacts for n in key if n not in world.robot.links}:
@@ -81,14 +92,17 @@ def held_item(
     limits: Thresholds,
     hand: str = "",
 ) -> int | None:
-    """Index of the item between the fingers of a hand, or None; "": of the one that acts."""
+    """Index of the item in a hand, or None; an empty name means the acting hand.
+
+    An item is held if every finger presses on it (``gripped_bodies``); a gripped handle is no item.
+    """
     index = world.scene.item_index
     gripped = gripped_bodies(world, contacts, limits, hand)
     return next((index[name] for name in gripped if name in index), None)
 
 
 def item_speed(world: PhysicsWorld, index: int) -> float:
-    """Upper bound on the speed (m/s) of any point of an item."""
+    """An upper bound on the speed (m/s) of any point of an item: |v| + r |w|."""
     v, w = world.item_velocity(index)
     radius = 0.5 * float(np.linalg.norm(world.scene.items[index].size))
     return float(np.linalg.norm(v) + radius * np.linalg.norm(w))
@@ -97,10 +111,12 @@ def item_speed(world: PhysicsWorld, index: int) -> float:
 def observed_state(
     world: PhysicsWorld, held: int | None, resting: Mapping[str, int] = MappingProxyType({})
 ) -> State:
-    """The State without sensor noise.
+    """The observed State, without sensor noise.
 
     Args:
-        held: index of the item in the hand that acts. resting: of those in others, by hand.
+        world: in its current state.
+        held: index of the item in the acting hand, or None.
+        resting: indices of the items in the other hands, by the hand's name.
     """
     scene, hand = world.scene, world.robot.hand
     others = {index: name for name, index in resting.items() if index != held}
@@ -109,6 +125,7 @@ def observed_state(
     placements = []
     for index in range(len(scene.items)):
         X_WI = world.item_pose(index)
+        # A held item is placed in the hand's frame, one in another hand in the base's frame.
         if index == held:
             placements.append(Placement(HAND, frozen(inverse(X_WH) @ X_WI)))
             continue

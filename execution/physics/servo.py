@@ -1,7 +1,7 @@
-"""Drives the robot by configurations that arrive at a rate, as a policy or a person commands it.
+"""Drives the robot by a stream of target configurations, such as those of a policy or a person.
 
-The same ``Stepper`` and world as ``PhysicsExecutor``, but without Motions: nothing here plans,
-guards or recovers. The log is that of a run with a single motion.
+It uses the same ``Stepper`` and world as ``PhysicsExecutor``, but no Motions: nothing here plans,
+guards or recovers. The log has a single motion.
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ class Servo:
     """A robot with one hand under PyBullet's dynamics, driven from command to command.
 
     Args:
-        scene: the true scene. robot: its model. state: at the start, at rest.
-        name: of the log's only motion.
+        scene: the true scene.
+        robot: the robot's model.
+        state: the initial State, at rest.
+        name: label of the log's only motion.
 
     Attributes:
-        world: that is simulated.
+        world: the simulated world.
     """
 
     def __init__(self, scene: Scene, robot: RobotModel, state: State, name: str = "policy") -> None:
@@ -57,14 +59,14 @@ class Servo:
         return tuple(item_speed(self.world, k) <= still for k in range(len(self.world.item_ids)))
 
     def command(self, target: Array, grip: bool, samples: int) -> None:
-        """Go evenly to a configuration within so many samples, at most as fast as the joints can.
+        """Move to a configuration at constant speed, as far as the joints' velocity limits allow.
 
-        A differential base goes along its heading alone.
+        A differential base moves only along its mean heading, and turns.
 
         Args:
-            target: (n,); the fingers' part counts only without ``grip``.
-            grip: close the fingers, and press with the scene's force on what is between them.
-            samples: of the log, 1/120 s each.
+            target: configuration (n,), m and rad; the fingers' part has no effect with ``grip``.
+            grip: whether to close the fingers, and press with the scene's ``finger_force`` (N).
+            samples: duration in samples of the log, 1/120 s each.
         """
         stepper, robot, seconds = self._stepper, self.world.robot, samples * LOG_PERIOD
         self._set_grip(grip)
@@ -87,6 +89,7 @@ class Servo:
         stepper.setpoint[:] = start + way
 
     def _set_grip(self, grip: bool) -> None:
+        """Begin or end a grip; a grip that ends leaves the fingers where they are."""
         stepper, robot = self._stepper, self.world.robot
         if grip == stepper.grips:
             return
@@ -97,7 +100,10 @@ class Servo:
             self._leaving = self.world.half_width() if robot.gripper.table else None
 
     def _forget(self) -> None:
-        """As ``PhysicsExecutor`` does when it opens: an item would cling to the fingers."""
+        """Drop the contacts of an ended grip, as ``PhysicsExecutor._open`` does.
+
+        Otherwise an item could cling to the fingers that leave it.
+        """
         if self._leaving is not None and self.world.half_width() > self._leaving + PARTED:
             self.world.let_fingers_touch(False)
             self.world.step()
@@ -105,9 +111,9 @@ class Servo:
             self._leaving = None
 
     def log(self) -> Log:
-        """Everything so far."""
+        """The Log of everything that was commanded so far."""
         return self._recorder.log()
 
     def close(self) -> None:
-        """End the physics client."""
+        """End the physics client; the log stays available."""
         self.world.close()

@@ -29,23 +29,30 @@ from galley.robots.urdf_reader import link_shapes
 
 SOLVER_ITERATIONS = 100  # at most; with 25 a grip at 960 Hz creeps, with 60 it does not
 SOLVER_RESIDUAL = 1e-6  # where the solver stops; with 1e-7 it is a third slower, grips no firmer
-# As a share of a shape's radius: a contact point that moved further is dropped. With Bullet's 0.02
-# old points linger and a grip turns. With 1e-6 each step forgets them, and except for boxes Bullet
-# finds one point per step: items on a round or many-sided bottom rock at 10 to 60 mm/s.
+# Share of a shape's radius; a contact point that has moved further is dropped. With Bullet's 0.02
+# old points linger and an item turns in the grip. With 1e-6 each step drops all points, and except
+# for boxes Bullet finds one point per step: items on a round or many-sided bottom rock at 10 to
+# 60 mm/s.
 CONTACT_BREAKING = 1e-3
 SPINNING_FRICTION = 0.003  # m, effective radius of the patch on which a finger pad turns
 ROLLING_FRICTION = 0.0005  # m, of items: a can that fell over comes to rest eventually
 HULL_MARGIN = 1e-3  # m, by which Bullet grows the hull of a link's mesh on all sides
 POSITION_GAIN = 0.3  # share of a position error that is corrected within a step
-LEAST_TORQUE = 1.0  # N m that a motor of an arm that yields has left, whatever it does for the push
-GEAR_FORCE = 100.0  # N that the gear between the fingers can take
-# kg m^2 about a turning finger joint: the motor's own behind its gears, which URDFs leave out. It
-# lets the solver settle the linkage's gears: without it a held item creeps by 0.1 mm/s.
+LEAST_TORQUE = 1.0  # N m that each motor of an arm that yields keeps, however small its share
+GEAR_FORCE = 100.0  # N, the largest force of the gear between the fingers
+# kg m^2 about a turning finger joint: the motor's own inertia behind its gears, which URDFs leave
+# out. With it the solver settles the linkage's gears; without it a held item creeps by 0.1 mm/s.
 ARMATURE = 1e-3
 
 
 class JointStates(NamedTuple):
-    """Of the robot's joints: configuration, velocity and motor torque, each (n,)."""
+    """The state of the robot's joints, each (n,).
+
+    Attributes:
+        q: configuration, m and rad.
+        velocity: m/s and rad/s.
+        torque: of the motors, N and N m.
+    """
 
     q: Array
     velocity: Array
@@ -53,11 +60,11 @@ class JointStates(NamedTuple):
 
 
 def with_fitted_fingers(robot: RobotModel) -> RobotModel:
-    """The robot with its fingers' meshes smaller by the margin that Bullet adds.
+    """The robot with the meshes of its fingers shrunk by the margin that Bullet adds.
 
-    Else the open hand would be 2 mm narrower than its joints say. Bullet can set the margin of a
-    body's base, but not that of a link. Faces square to the mesh's axes, as the pads are, end up
-    where they belong.
+    Otherwise the open hand would be 2 mm narrower than its joints say. Bullet can set the margin of
+    a body's base, but not that of a link. Faces perpendicular to the mesh's axes, such as the pads,
+    end up exactly where they belong.
     """
     root, shapes = ET.fromstring(robot.urdf), link_shapes(robot.urdf)
     for link in root.iter("link"):
@@ -88,12 +95,12 @@ class PhysicsWorld:
         state: the initial state, at rest.
 
     Attributes:
-        robot: the model of the hand that acts: see ``act``.
+        robot: the robot's model with the acting hand, see ``act``.
         dt: time step, s.
-        command: latest position command (n,), the base by its own odometry.
-        rank: of each joint (n,) among PyBullet's, in whose order its dynamics take values.
+        command: latest position command (n,), m and rad; the base's is by its odometry.
+        rank: rank (n,) of each joint of q in PyBullet's order, in which its dynamics take values.
         base_shift: true pose of the base minus its odometry (3,): m, m, rad.
-        feed: torques (n,), N m or N, of the motors apart from position control.
+        feed: feed-forward torques (n,), N m or N, added to those of position control.
     """
 
     def __init__(self, scene: Scene, robot: RobotModel, state: State) -> None:
@@ -137,7 +144,7 @@ class PhysicsWorld:
         self.set_step(scene.physics.time_step)
 
     def act(self, hand: str) -> None:
-        """Let another hand act, by its name; empty: the one that does."""
+        """Make a hand the acting one, by its name; an empty name keeps the current one."""
         self.robot = robot = self.robot.acting(hand)
         self.hand_link = self.loaded.link(self.robot_id, robot.palm)
         self.finger_links = tuple(self.loaded.link(self.robot_id, f) for f in robot.fingers)
@@ -145,8 +152,8 @@ class PhysicsWorld:
     def set_step(self, dt: float) -> None:
         """Set the time step, s.
 
-        Bullet stores motor limits as impulses per step, so those that are not commanded at each
-        step are set again here.
+        Bullet stores force limits as impulses per step. So those that are not commanded in each
+        step, of joint friction and gears, are set again here.
         """
         self.dt = dt
         pb.setPhysicsEngineParameter(fixedTimeStep=dt, physicsClientId=self.client)
@@ -158,14 +165,15 @@ class PhysicsWorld:
             )
 
     def _set_state(self, state: State) -> None:
+        """Set robot, furniture and items to a State, before the simulation begins."""
         self.loaded.set_robot(state.q)
         self.loaded.set_furniture(state.scene_q)
-        X_WH = self.robot.kinematics.hand_pose(state.q)  # of the hand that acts in it
+        X_WH = self.robot.kinematics.hand_pose(state.q)  # of the hand that acts in ``state``
         for index, X_WI in enumerate(item_poses(self.scene, state, X_WH)):
             self.loaded.set_item(index, X_WI)
 
     def _set_surfaces(self) -> None:
-        """Friction and restitution. Bullet multiplies the friction of the two surfaces."""
+        """Set friction and restitution. Bullet multiplies the friction of the two surfaces."""
         for body in self.scene.bodies:
             at = self.loaded.body(body.name)
             self._dynamics(*at, lateralFriction=body.friction, restitution=body.restitution)
@@ -187,10 +195,11 @@ class PhysicsWorld:
             self._dynamics(self.robot_id, link, spinningFriction=SPINNING_FRICTION, **pads)
 
     def _dynamics(self, body: int, link: int, **values: Any) -> None:
+        """``changeDynamics`` of a link of a PyBullet body (link -1: its base)."""
         pb.changeDynamics(body, link, **values, physicsClientId=self.client)
 
     def set_joint_friction(self, index: int, force: float) -> None:
-        """Change the dry friction (N or N m) of a scene joint: a motor with target velocity 0."""
+        """Set the dry friction (N or N m) of a scene joint, as a motor with target velocity 0."""
         self._joint_friction[index] = force
         pb.setJointMotorControl2(
             self.furniture_id,
@@ -202,23 +211,31 @@ class PhysicsWorld:
         )
 
     def _make_gears(self) -> list[tuple[int, dict[str, float]]]:
-        """The constraints by which all of a hand's finger joints move with its first, and their
-        parameters.
+        """Constrain the other finger joints of each hand to move with its first one.
 
-        Bullet's gear keeps q_first + gearRatio q_other where it is told.
+        Returns:
+            PyBullet's constraints, with their parameters.
         """
-        found = []
+        gears = []
         for hand in self.robot.hands:
             shut, wide = (hand.fingers_at(h) for h in (0.0, hand.gripper.open))
-            found += self._gears_of(self.robot_joints[hand.slice("fingers")], shut, wide)
-        return found
+            gears += self._gears_of(self.robot_joints[hand.slice("fingers")], shut, wide)
+        return gears
 
     def _gears_of(
         self, joints: list[int], shut: Array, wide: Array
     ) -> list[tuple[int, dict[str, float]]]:
-        """Of finger joints, PyBullet's, that are at these positions (k,) when closed and open."""
+        """The gears of one hand, each with its parameters.
+
+        Bullet's gear keeps q_first + gearRatio q_other at ``relativePositionTarget``.
+
+        Args:
+            joints: PyBullet's indices (k,) of the finger joints.
+            shut: their positions (k,) when the hand is closed, m or rad.
+            wide: their positions (k,) when it is open.
+        """
         first, *others = joints
-        found = []
+        gears = []
         for k, other in enumerate(others, 1):
             ratio = float(-(wide[0] - shut[0]) / (wide[k] - shut[k]))
             gear = pb.createConstraint(
@@ -234,27 +251,41 @@ class PhysicsWorld:
             )
             offset = float(shut[0] + ratio * shut[k])
             values = {"gearRatio": ratio, "relativePositionTarget": offset}
-            found.append((int(gear), values))
-        return found
+            gears.append((int(gear), values))
+        return gears
 
     def _add_armature(self) -> None:
+        """Add ``ARMATURE`` to the inertia of every turning finger joint."""
         units = [unit for group in self.robot.groups for unit in group.units]
         for joint in self.robot.every("fingers").tolist():
             link = self.robot_joints[joint]
             if units[joint] == "rad":
-                of = pb.getDynamicsInfo(self.robot_id, link, physicsClientId=self.client)
-                inertia = [moment + ARMATURE for moment in of[2]]
+                info = pb.getDynamicsInfo(self.robot_id, link, physicsClientId=self.client)
+                inertia = [moment + ARMATURE for moment in info[2]]
                 self._dynamics(self.robot_id, link, localInertiaDiagonal=inertia)
 
     @staticmethod
     def _shares(robot: RobotModel, half: float, force: float) -> tuple[Array, Array]:
-        """How far each finger joint moves a metre of half the width, ``half`` now (k,), and its
-        share (k,) of a force (N) of each finger: the joints' work is that of both fingers."""
+        """The rates and forces of the finger joints for a rate and a force of the fingers.
+
+        Args:
+            robot: the robot with the hand.
+            half: half the width between the pads, m.
+            force: the force that each of the two fingers exerts, N.
+
+        Returns:
+            The rate (k,) of each joint per rate of ``half``, and the force or torque (k,) of each
+            joint, N or N m. By virtual work, the work of the joints equals that of both fingers,
+            and each joint does the same part of it.
+        """
         rates = robot.finger_rates(half)
         return rates, 2.0 * force / (np.abs(rates) * len(rates))
 
     def _read_effort_limits(self) -> Array:
-        """Of the motors (n,), N m or N: from the URDF, for the fingers from the scene."""
+        """The motors' effort limits (n,), N m or N, from the URDF; those of fingers from the scene.
+
+        In position control, too, each finger presses with at most the scene's ``finger_force``.
+        """
         info = [
             pb.getJointInfo(self.robot_id, k, physicsClientId=self.client)
             for k in self.robot_joints
@@ -268,16 +299,17 @@ class PhysicsWorld:
     def drive(
         self, positions: Array, velocities: Array, joints: NDArray[np.int64] | None = None
     ) -> None:
-        """Command position control of the first k joints of q, within their effort limits.
+        """Command position control of k joints for the next step, within their effort limits.
 
         Args:
-            positions, velocities: targets (k,) for the next step, k >= 3.
-            joints: others (k,) than the first; the base's three come first all the same.
+            positions: target positions (k,), m and rad; k >= 3, as the base's three come first.
+            velocities: target velocities (k,), m/s and rad/s.
+            joints: indices (k,) of the joints in q; None for the first k.
         """
         k, targets = len(positions), np.array(positions)
         which = np.arange(k) if joints is None else joints
         self.command[which] = positions
-        targets[:3] += self.base_shift
+        targets[:3] += self.base_shift  # from the odometry's frame to the world's
         pb.setJointMotorControlArray(
             self.robot_id,
             [self.robot_joints[joint] for joint in which],
@@ -291,11 +323,14 @@ class PhysicsWorld:
         )
 
     def yield_along(self, direction: Array, force: float) -> None:
-        """In the next step the arm pushes with at most ``force`` (N) along a unit vector (3,),
-        world frame, beyond what holds it against gravity.
+        """Limit the force with which the arm pushes in the next step.
 
-        A force F of the hand along d takes the torques J^T d F, so these are what is left to
-        position control.
+        Gravity is compensated by feed-forward torques (``feed``). A force F of the hand along d
+        needs the torques J^T d F, so the motors' position control is limited to these.
+
+        Args:
+            direction: unit vector (3,), world frame.
+            force: the largest force along ``direction``, N.
         """
         arm, still = self.robot.slice("arm"), [0.0] * self.robot.size
         held = pb.calculateInverseDynamics(
@@ -309,13 +344,20 @@ class PhysicsWorld:
         )
 
     def stiffen(self) -> None:
-        """End ``yield_along``."""
+        """End ``yield_along``: give the motors their full effort limits again."""
         self.feed[:] = 0.0
         self._efforts = self.effort_limits
 
     def press(self, hand: str, velocity: float, force: float) -> None:
-        """Move both fingers of a hand at ``velocity`` (m/s, negative closes) with at most ``force``
-        (N)."""
+        """Drive both fingers of a hand at a velocity, with a limited force, in the next step.
+
+        Fingers that meet something can't reach the velocity, so they press with ``force``.
+
+        Args:
+            hand: the hand's name.
+            velocity: of each finger, m/s; negative closes.
+            force: the largest force of each finger, N.
+        """
         robot = self.robot.acting(hand)
         half = self.half_width(robot) if robot.gripper.table else 0.0  # else it doesn't matter
         known, now = self._pressing.get(hand), (half, velocity, force)
@@ -332,7 +374,7 @@ class PhysicsWorld:
         )
 
     def step(self) -> None:
-        """Simulate one time step."""
+        """Simulate one time step, with the commands given since the last one."""
         self._set_contact_breaking()
         if self._efforts is not self.effort_limits:  # a torque lasts one step
             pb.setJointMotorControlArray(
@@ -345,14 +387,16 @@ class PhysicsWorld:
         pb.stepSimulation(physicsClientId=self.client)
 
     def _set_contact_breaking(self) -> None:
-        """Global to all clients of a process, and others use another value."""
+        """Set Bullet's threshold, which is global to a process: other clients set other values."""
         pb.setPhysicsEngineParameter(
             contactBreakingThreshold=CONTACT_BREAKING, physicsClientId=self.client
         )
 
     def let_fingers_touch(self, touch: bool) -> None:
-        """Whether items and fingers collide. A step without forgets the contacts of a grip: Bullet
-        keeps some whose normals are wrong, and an item would cling to the finger that leaves it.
+        """Switch the collisions of items with the acting hand's fingers on or off.
+
+        A step without collisions drops the contacts of a grip. Bullet keeps some whose normals are
+        wrong, and an item would cling to a finger that leaves it.
         """
         for link, item in product(self.finger_links, self.item_ids):
             pb.setCollisionFilterPair(
@@ -360,13 +404,13 @@ class PhysicsWorld:
             )
 
     def joint_states(self) -> JointStates:
-        """Of the robot, as they are now."""
+        """The current state of the robot's joints; the torques include ``feed``."""
         states = pb.getJointStates(self.robot_id, self.robot_joints, physicsClientId=self.client)
         q, velocity, torque = (np.array([joint[k] for joint in states]) for k in (0, 1, 3))
         return JointStates(q, velocity, torque + self.feed)
 
     def q(self) -> Array:
-        """The robot's configuration (n,)."""
+        """The robot's current configuration (n,), m and rad."""
         return self.joint_states().q
 
     def in_order(self, values: Array) -> list[float]:
@@ -375,12 +419,12 @@ class PhysicsWorld:
         return ordered
 
     def half_width(self, robot: RobotModel | None = None) -> float:
-        """Half the width between the pads of a hand, m; None: of the one that acts."""
+        """Half the width (m) between the pads of a hand; None stands for the acting hand."""
         robot = robot or self.robot
         return float(robot.half_width(self.q()[robot.slice("fingers")]))
 
     def scene_q(self) -> Array:
-        """Scene joint values (nj,)."""
+        """The current scene joint values (nj,), m and rad."""
         if not self.scene_joints:
             return np.zeros(0)
         states = pb.getJointStates(
@@ -389,7 +433,7 @@ class PhysicsWorld:
         return np.array([joint[0] for joint in states])
 
     def item_pose(self, index: int) -> Array:
-        """X_WI (4, 4)."""
+        """The pose X_WI (4, 4) of an item in the world."""
         return self.loaded.item_pose(index)
 
     def item_velocity(self, index: int) -> tuple[Array, Array]:
@@ -398,19 +442,18 @@ class PhysicsWorld:
         return np.array(v), np.array(w)
 
     def hand_pose(self) -> Array:
-        """X_WH (4, 4)."""
+        """The pose X_WH (4, 4) of the acting hand in the world."""
         return self.loaded.link_pose(self.robot_id, self.hand_link)
 
     def close(self) -> None:
-        """End the physics client."""
+        """End the physics client; a second call has no effect."""
         if self.client >= 0:
             pb.disconnect(self.client)
             self.client = -1
 
 
 def grasp_jacobian(world: PhysicsWorld) -> Array:
-    """d(velocity of the grasp centre, world frame) / d(joint velocities): (6, n), linear rows
-    first."""
+    """The Jacobian (6, n) of the grasp centre in the world frame, linear velocity first."""
     # Bullet takes the point in the link's own frame, although its guide says centre of mass.
     rates = [0.0] * len(world.robot_joints)
     linear, angular = pb.calculateJacobian(

@@ -1,6 +1,6 @@
 """Recovery: retreat from contact, then resume the plan or replan.
 
-- ``observed_task``: the user's task from an observed State on
-- ``plans``: plans with their motions: to be executed, interrupted, after a recovery
-- ``replanning``: how to reach the goal from an observed State, and what of it does not hold in one
+- ``observed_task``: the user's task, with an observed State as its initial one
+- ``plans``: a plan with its motions, an interrupted plan, and the plan after a recovery
+- ``replanning``: plans from an observed State, and evaluates the goal in one
 """

@@ -1,16 +1,17 @@
-"""The user's task from an observed State on, after execution deviated from the plan.
+"""The observed task: the user's task from an observed State on, after a deviation from the plan.
 
-Facts with a geometric meaning are read from the geometry; the others are those that the executed
-actions left, corrected by what is in the hand. The goal stays the user's.
+Its initial facts are observed as far as they have a geometric meaning. The others are the facts
+after the executed actions, by their effects, corrected by the items in the hands. The goal is the
+user's.
 
-Which facts say what a hand holds is up to the domain, but the effects of its taking and placing
-actions reveal them. Where the symbols have another item in the hand than is observed, these effects
-are applied, except those on furniture (``hand_facts``).
+The domain decides which facts say that a hand holds an item, but the effects of its actions that
+pick and place show them. If the symbolic facts have a hand hold another item than the observed one,
+these effects are applied, except those on furniture (``hand_facts``).
 
 An item that has fallen over, or lies between two regions, stands on no object of the problem. Each
-such place becomes a new piece of furniture, from which the item can be picked up (``AdHocPlaces``).
-Its stance set is a box around all those of the problem, or where the base stands for an item that
-fell onto it. Nothing can be placed there.
+such place becomes a new piece of furniture, from which the item can be picked up (``AdHocPlaces``),
+but on which nothing can be placed. Its stance set is a box around all stance sets of the problem.
+For an item that fell onto the base it is the current base pose.
 """
 
 from __future__ import annotations
@@ -33,18 +34,18 @@ from galley.skills.manipulation.context import PlanningContext
 from galley.skills.skill import BoundAction, Role
 from galley.tamp.task import TampTask
 
-# Predicates with a meaning in metres (see ``domain.predicates``), and how many arguments they take.
+# The predicates with a geometric meaning (see ``domain.predicates``), with their arity.
 _GEOMETRIC = {"near": 1, "on": 2, "in": 2, "inside": 2, "opened": 1, "grasp": 1}
 PLACING = ("on", "in", "inside")
 
 
 @dataclass(frozen=True)
 class ObservedTask(TampTask):
-    """The user's task from an observed State on: its problem begins with the facts that hold now.
+    """The user's task from an observed State on: the initial facts are those that hold now.
 
     Attributes:
-        scene: with the stance sets of ``places``.
-        places: objects for places that had no name, in order.
+        scene: the user's scene, with the stance sets of ``places``.
+        places: new objects for places that the problem has no object for, in order.
     """
 
     places: tuple[AdHocPlace, ...] = ()
@@ -64,13 +65,14 @@ def observed_task(
 ) -> ObservedTask:
     """The task from ``state`` on.
 
-    An item in no place of the problem gets a new one. If the symbols have the base near one place,
-    so has the new task: that one if the base is still near it, else one of ``prefer``, else any
-    that it is near, else a new one.
+    An item in no place of the problem gets a new place. If by the symbolic facts the base is near
+    exactly one place, it is near exactly one in the new task, too: the same if it still is, else
+    the first of ``prefer`` that it is near, else any that it is near, else a new one.
 
     Args:
-        context: robot, world. task: the user's.
-        state: as observed.
+        context: robot, world and settings of the planner.
+        task: the user's task.
+        state: the observed State.
         symbolic: the facts after the executed actions, by their effects.
         prefer: PDDL names of furniture, best first.
     """
@@ -103,6 +105,7 @@ def observed_task(
                 places.append(place)
     near = {fact for fact in observed if fact.predicate == "near"}
     believed = [fact for fact in symbolic if fact.predicate == "near" and fact in judged]
+    # The base was near a new place of an earlier recovery, which this task doesn't have.
     lost = any(f.predicate == "near" and not _has_objects(problem, f) for f in symbolic)
     if len(believed) == 1 or lost:
         own = (p.binding.object for p in places if p.binding.target == finder.here.name)
@@ -115,13 +118,13 @@ def observed_task(
     facts |= observed | {place.fact for place in places}
     order = {fact: k for k, fact in enumerate(problem.init)}
     init = tuple(sorted(facts, key=lambda fact: (order.get(fact, len(order)), fact)))
-    whole = with_places(problem, domain, places)
+    extended = with_places(problem, domain, places)
     used = {place.binding.target for place in places}
     stances = tuple(s for s in (finder.anywhere, finder.here) if s.name in used)
     return ObservedTask(
         replace(scene, stances=scene.stances + stances),
         domain,
-        replace(whole, init=init, init_places=((0, 0),) * len(init)),
+        replace(extended, init=init, init_places=((0, 0),) * len(init)),
         {**bindings, **{place.binding.object: place.binding for place in places}},
         task.skills,
         tuple(places),
@@ -134,7 +137,10 @@ def _nearest(
     prefer: Sequence[str],
     bindings: Mapping[str, Binding],
 ) -> Fact | None:
-    """The fact for the place that the base counts as near, or None."""
+    """The fact of the one place that the base counts as near; None if it is near none.
+
+    The best is a place believed near, then one preferred, then any with a name.
+    """
     candidates = [fact.args[0] for fact in believed] + list(prefer) + list(bindings)
     return next(
         (Fact("near", (name,)) for name in candidates if Fact("near", (name,)) in near), None
@@ -146,8 +152,8 @@ def _typed(domain: Domain, problem: Problem, fact: Fact) -> bool:
     declared = domain.predicate(fact.predicate)
     objects = [problem.object(name) for name in fact.args]
     return declared is not None and all(
-        thing is not None and domain.is_a(thing.type, variable.types)
-        for thing, variable in zip(objects, declared.parameters, strict=True)
+        each is not None and domain.is_a(each.type, variable.types)
+        for each, variable in zip(objects, declared.parameters, strict=True)
     )
 
 
@@ -157,17 +163,19 @@ def _has_objects(problem: Problem, fact: Fact) -> bool:
 
 
 def hand_facts(task: TampTask, facts: Collection[Fact], held: Mapping[str, str]) -> frozenset[Fact]:
-    """The facts with exactly the items ``held`` in hands.
+    """The facts corrected so that exactly the items of ``held`` are in hands.
 
-    What the symbols say of a hand is corrected by the effects of the action that would take or
-    place the item and that is most nearly applicable.
+    The correction is the effect of an action that takes or places the item: of the one with the
+    fewest preconditions that don't hold.
 
     Args:
-        held: items with the hand of each, by their PDDL names; an empty one is any hand.
+        task: the user's task.
+        facts: the symbolic facts.
+        held: the hand of each held item, by PDDL names; an empty name stands for any hand.
     """
     state = frozenset(facts)
     items = [name for name, binding in task.bindings.items() if binding.kind == "item"]
-    # First what is to leave a hand, if only for another.
+    # First put down the items that are in a hand by the facts, but not in the observed one.
     for item in items:
         takers = _takers(task, state, item)
         if takers and not (item in held and (not held[item] or takers & {"", held[item]})):
@@ -181,9 +189,12 @@ def hand_facts(task: TampTask, facts: Collection[Fact], held: Mapping[str, str])
 def _changed(
     task: TampTask, state: frozenset[Fact], what: str, item: str, hand: str
 ) -> frozenset[Fact]:
-    """The facts after a hand, or any, has taken or put down an item, as far as hands go."""
+    """The facts after a hand has taken or put down an item, apart from facts about furniture.
+
+    ``what`` is ``takes`` or ``puts``; an empty ``hand`` stands for any hand.
+    """
     changes = _hand_changes(task, state, what, item)
-    changes = [each for each in changes if not hand or each[3] in ("", hand)]
+    changes = [change for change in changes if not hand or change[3] in ("", hand)]
     if not changes:
         return state
     _, added, deleted, _ = min(changes, key=lambda change: change[0])
@@ -191,7 +202,7 @@ def _changed(
 
 
 def _takers(task: TampTask, state: frozenset[Fact], item: str) -> set[str]:
-    """The hands in which the symbols have an item: all effects of taking it hold."""
+    """The hands that hold an item by the facts: all effects of taking it with them are true."""
     changes = _hand_changes(task, state, "takes", item)
     return {hand for _, added, _, hand in changes if added and added <= state}
 
@@ -199,13 +210,13 @@ def _takers(task: TampTask, state: frozenset[Fact], item: str) -> set[str]:
 def _hand_changes(
     task: TampTask, state: frozenset[Fact], what: str, item: str
 ) -> list[tuple[int, frozenset[Fact], frozenset[Fact], str]]:
-    """What each action that takes (or puts) an item does to the facts about hands and items.
+    """The effects on facts about hands and items of each action that takes (or puts) an item.
 
     Returns:
-        The number of preconditions about these that do not hold, the facts that it adds and
-        deletes, and the hand; for each hand, and one piece of furniture.
+        For each action and hand, with one arbitrary piece of furniture: the number of preconditions
+        about hands and items that don't hold, the facts added, the facts deleted, and the hand.
     """
-    semantics, found = Semantics(task.domain, task.problem), []
+    semantics, hand_changes = Semantics(task.domain, task.problem), []
     kinds = {name: binding.kind for name, binding in task.bindings.items()}
 
     def of_hand(fact: Fact) -> bool:
@@ -234,10 +245,10 @@ def _hand_changes(
             ]
             missing = sum(of_hand(f) and (f in state) != positive for f, positive in conditions)
             changes = semantics.changes(schema.effect, bound, state)
-            added, deleted = (frozenset(filter(of_hand, each)) for each in changes)
+            added, deleted = (frozenset(filter(of_hand, facts)) for facts in changes)
             hand = next((name for name in args if kinds.get(name) == "hand"), "")
-            found.append((missing, added, deleted, hand))
-    return found
+            hand_changes.append((missing, added, deleted, hand))
+    return hand_changes
 
 
 @dataclass(frozen=True)
@@ -245,8 +256,9 @@ class AdHocPlace:
     """A place that the problem has no object for.
 
     Attributes:
-        binding: of the new object. type: its PDDL type.
-        fact: the item is on it, or the base near it.
+        binding: the binding of the new object.
+        type: the PDDL type of the new object.
+        fact: the fact that the item is on it, or that the base is near it.
     """
 
     binding: Binding
@@ -259,8 +271,9 @@ class AdHocPlaces:
     """Makes ad hoc places for one State.
 
     Attributes:
-        context: robot, settings. task: the user's.
-        state: as observed.
+        context: robot, world and settings of the planner.
+        task: the user's task.
+        state: the observed State.
     """
 
     context: PlanningContext
@@ -268,11 +281,15 @@ class AdHocPlaces:
     state: State
 
     def of_item(self, thing: Binding) -> AdHocPlace | None:
-        """A place for an item; None if no action of the domain takes or pushes it from there."""
+        """A place for an item; None if no action of the domain takes or pushes it from there.
+
+        The new object gets the type of the action's parameter for the place, and the fact is the
+        precondition of the action that relates item and place, such as ``(on ?item ?place)``.
+        """
         task = self.task
         name = self._unused(f"found_{thing.object}")
         index = self.context.scene.item_index[thing.target]
-        fell = any(each.index == index for each in self.context.on_base)
+        fell = any(fallen.index == index for fallen in self.context.on_base)
         place = Binding(name, "furniture", (self.here if fell else self.anywhere).name)
         for schema in task.domain.actions:
             skill = task.skills.get(schema.name)
@@ -285,9 +302,9 @@ class AdHocPlaces:
                 continue
             refused = skill.impossible(self.context.acting(self.state.hand), bound, self.state)
             if refused is not None and (refused.certificate or {}).get("kind") == "scene":
-                continue  # it takes things from other places
-            item, where = (schema.parameters[k].name for k in (role.removes, at))
-            objects = {item: thing.object, where: name}
+                continue  # it takes items from other kinds of furniture
+            item, source = (schema.parameters[k].name for k in (role.removes, at))
+            objects = {item: thing.object, source: name}
             for part in schema.precondition:
                 if not isinstance(part, Literal) or not part.positive:
                     continue
@@ -298,7 +315,7 @@ class AdHocPlaces:
         return None
 
     def of_base(self, predicate: str) -> AdHocPlace | None:
-        """A place for the base, which is near no object of the problem."""
+        """A place for the base, which is near no object of the problem; None without ``near``."""
         declared = self.task.domain.predicate(predicate)
         if declared is None:
             return None
@@ -312,47 +329,56 @@ class AdHocPlaces:
         scene = self.context.scene
         targets = {b.target for b in self.task.bindings.values() if b.kind == "furniture"}
         stances = [scene.stance(name) for name in sorted(targets)] or list(scene.stances)
-        lower = np.min([each.lower for each in stances], axis=0)
-        upper = np.max([each.upper for each in stances], axis=0)
+        lower = np.min([stance.lower for stance in stances], axis=0)
+        upper = np.max([stance.upper for stance in stances], axis=0)
         return Stance(self._unused_stance("anywhere"), frozen(lower), frozen(upper))
 
     @cached_property
     def here(self) -> Stance:
-        """Where the base stands."""
+        """The stance set that has only the current base pose."""
         base = frozen(self.state.q[self.context.robot.slice("base")])
         return Stance(self._unused_stance("here"), base, base)
 
     def _bound(self, schema: ActionSchema, given: Mapping[int, Binding]) -> BoundAction | None:
-        """An action with some of its arguments given, the others arbitrary."""
-        semantics, found = Semantics(self.task.domain, self.task.problem), []
+        """An action with some of its arguments given, by position, and the others arbitrary.
+
+        None if the problem has no object of a type that is needed.
+        """
+        semantics, args = Semantics(self.task.domain, self.task.problem), []
         for k, variable in enumerate(schema.parameters):
             others = semantics.objects(variable.types)
             if k not in given and not others:
                 return None
-            found.append(given[k] if k in given else self.task.bindings[others[0]])
-        return BoundAction(0, schema.name, tuple(found))
+            args.append(given[k] if k in given else self.task.bindings[others[0]])
+        return BoundAction(0, schema.name, tuple(args))
 
     def _unused_stance(self, name: str) -> str:
-        while any(each.name == name for each in self.context.scene.stances):
+        """``name``, with underscores added until no stance set has it."""
+        while any(stance.name == name for stance in self.context.scene.stances):
             name += "_"
         return name
 
     def _unused(self, name: str) -> str:
+        """``name``, with underscores added until no PDDL object has it."""
         while self.task.problem.object(name) is not None or name in self.task.bindings:
             name += "_"
         return name
 
 
 def with_places(problem: Problem, domain: Domain, places: Sequence[AdHocPlace]) -> Problem:
-    """The problem with an object for each place; new places get the largest known cost."""
+    """The problem with an object for each place.
+
+    Function terms of new objects, such as the distance to one, get the largest value known of their
+    function.
+    """
     if not places:
         return problem
-    new = tuple(Object(each.binding.object, each.type, problem.file, 0, 0) for each in places)
-    whole = replace(problem, objects=problem.objects + new)
+    new = tuple(Object(place.binding.object, place.type, problem.file, 0, 0) for place in places)
+    extended = replace(problem, objects=problem.objects + new)
     if not problem.values:
-        return whole
+        return extended
     values = dict(problem.values)
-    semantics = Semantics(domain, whole)
+    semantics = Semantics(domain, extended)
     for function in domain.functions:
         known = [cost for term, cost in problem.values.items() if term.predicate == function.name]
         if not function.parameters or not known:
@@ -360,4 +386,4 @@ def with_places(problem: Problem, domain: Domain, places: Sequence[AdHocPlace]) 
         every = (semantics.objects(variable.types) for variable in function.parameters)
         for args in product(*every):
             values.setdefault(Fact(function.name, args), max(known))
-    return replace(whole, values=values)
+    return replace(extended, values=values)

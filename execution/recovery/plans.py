@@ -1,4 +1,4 @@
-"""Plans with their motions: to be executed, interrupted, and after a recovery."""
+"""A plan with its motions, an interrupted plan, and the plan after a recovery."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ class MotionPlan:
     """A plan with its motions.
 
     Attributes:
-        plan: the actions. motions: optimized, in order; ``action_index`` counts in ``plan``.
-        start: the State that the first begins in.
-        facts: before each action and after the last one.
+        plan: the actions.
+        motions: optimized motions, in order; ``action_index`` is an index in ``plan``.
+        start: the State in which the first motion begins.
+        facts: the facts before each action, and after the last one.
     """
 
     plan: tuple[GroundAction, ...]
@@ -39,9 +40,10 @@ class InterruptedPlan:
     """A plan that was interrupted.
 
     Attributes:
-        plan: the actions. index: of the one under way; the length of the plan where all were done.
-        facts: what held before that one, by the effects of the actions before it.
-        motion: the last that was run, or None.
+        plan: the actions.
+        index: index of the interrupted action; the length of the plan if all actions were done.
+        facts: the facts before that action, by the effects of the actions before it.
+        motion: the motion executed last, or None.
         failed: the grasps and placements that failed in this run.
     """
 
@@ -54,15 +56,15 @@ class InterruptedPlan:
 
 @dataclass(frozen=True)
 class RecoveryPlan(MotionPlan):
-    """What to do from an observed State on.
+    """A plan from an observed State on.
 
     Attributes:
-        plan: the remaining actions, the interrupted one included if it is resumed.
-        motions: for all of them, not yet optimized, the retreat from contact first; their
-            ``action_index`` counts in ``plan``.
-        start: the State that the first motion begins in.
-        facts: before each action, and after the last one. The preconditions of a resumed action
-            need not hold before it.
+        plan: the remaining actions, with the interrupted one if it is resumed.
+        motions: their motions, not yet optimized, after those of the retreat from contact;
+            ``action_index`` is an index in ``plan``.
+        start: the State in which the first motion begins.
+        facts: the facts before each action, and after the last one. The preconditions of a resumed
+            action need not hold before it.
         task: the task that begins in ``start``.
         how: ``resumed``, ``planned anew`` or ``nothing left to do``.
     """

@@ -42,19 +42,21 @@ from galley.tamp.refine import RefinedMotions, Refinement
 from galley.tamp.search import Search
 from galley.tamp.task import TampTask
 
-_NEAR_LIMIT = 0.01  # rad past a limit that count as within
-_FLAT, _ON_BASE = 60_000, 61_000  # random streams: what lies flat, and what lies on the base
-TRIES = 1_500  # of the rest of a plan, before resuming is given up
+_NEAR_LIMIT = 0.01  # rad past a limit up to which a heading is clipped, not turned back
+_FLAT, _ON_BASE = 60_000, 61_000  # random streams: for items that lie flat, and on the base
+TRIES = 1_500  # to find motions for the rest of a plan, before a new search
 
 
 @dataclass
 class TampReplanner:
-    """Replans for the execution monitor, and keeps what that took.
+    """Replans for the execution monitor, and records times and motions.
 
     Attributes:
-        context: robot, world, settings. task: the user's.
-        fell: indices of items found lying by the last recovery, and not stood up since.
-        replanned: the final motions of each recovery that found some. replan_s: seconds.
+        context: robot, world and settings of the planner.
+        task: the user's task.
+        fell: indices of items that a recovery found lying and that have not been stood up since.
+        replanned: the optimized motions of each recovery that found a plan.
+        replan_s: seconds spent on planning.
     """
 
     context: PlanningContext
@@ -66,19 +68,20 @@ class TampReplanner:
     def replan(
         self, interrupted: InterruptedPlan, state: State, number: int
     ) -> RecoveryPlan | Failure:
-        """How to reach the goal from an observed State.
+        """Plan from an observed State to the goal.
 
-        The plan is resumed if its preconditions hold and a few tries find motions for it; else the
-        whole search starts from the observed task. Once something lies so flat that it can only be
-        taken over an edge, the task has pushes. Deterministic in the seed and ``number``.
+        The rest of the plan is resumed if its preconditions hold and ``TRIES`` tries find motions
+        for it. Otherwise the whole search starts from the observed task. Once an item lies so flat
+        that it can only be picked up over an edge, the task gets pushes. The result is
+        deterministic in the seed and ``number``.
 
         Args:
             interrupted: the plan that was interrupted.
-            state: as observed.
-            number: of this recovery in the run, from 1.
+            state: the observed State.
+            number: number of this recovery in the run, from 1.
 
         Returns:
-            A Failure if there is no way out of contact, or the search's own.
+            A Failure if the hand finds no way out of contact, or the search fails.
         """
         began = time.perf_counter()
         try:
@@ -89,10 +92,20 @@ class TampReplanner:
     def _replan(
         self, interrupted: InterruptedPlan, state: State, number: int
     ) -> RecoveryPlan | Failure:
+        """``replan`` without timing.
+
+        1. Note which items have fallen over and which lie on the base.
+        2. Retreat: find motions out of contact (``_way_out``).
+        3. Make a task that begins with the facts observed after the retreat (``observed_task``).
+        4. If its goal holds already, only the retreat is left.
+        5. Try to find motions for each rest of the plan that reaches the goal (``_resumable``).
+        6. Otherwise search for a new plan.
+        """
         task = self.task
         slide = None if interrupted.motion is None else interrupted.motion.slide
         state = within_limits(self.context, state)
-        lying = _lying(self.context, task, state)  # or taken as it lay, and not stood up yet
+        lying = _lying(self.context, task, state)
+        # An item in a hand still counts as fallen: it was picked up as it lay.
         self.fell = frozenset(
             k for k in self.fell.union(lying) if k in lying or k in state.in_hands
         )
@@ -106,7 +119,7 @@ class TampReplanner:
         out = _way_out(context, state, interrupted.motion)
         if isinstance(out, Failure):
             return out
-        clear = state
+        clear = state  # the State after the retreat
         for motion in out:
             clear = after(context.scene, context.robot, motion, clear)
         if _lies_flat(context.acting(clear.hand), task, clear):
@@ -122,38 +135,43 @@ class TampReplanner:
             return stuck
         for plan, facts in _resumable(context, observed, left, clear):
             bound, skills = bind_plan(plan, observed.bindings), observed.skills
-            views = [context.acting(acting_hand(context.robot, (each,))) for each in bound]
+            views = [context.acting(acting_hand(context.robot, (action,))) for action in bound]
+            # A quick check of each action by itself, before any search for motions.
             if any(
-                skills[each.name].impossible(own, each, seen_by(own.robot, clear))
-                for own, each in zip(views, bound, strict=True)
+                skills[action.name].impossible(own, action, seen_by(own.robot, clear))
+                for own, action in zip(views, bound, strict=True)
             ):
                 continue
             context.listener.skeleton(tuple(map(str, plan)))
             refined = Refinement(context, bound, skills, clear).advance(TRIES)
             if isinstance(refined, RefinedMotions):
                 return RecoveryPlan(plan, out + refined.motions, state, facts, observed, RESUMED)
-        found = Search(context, observed, clear).solve()
-        if isinstance(found, Failure):
-            return found
-        states = validate_actions(observed.domain, observed.problem, found.plan).states
-        motions = out + found.refined.motions
-        return RecoveryPlan(found.plan, motions, state, states, observed, REPLANNED)
+        solution = Search(context, observed, clear).solve()
+        if isinstance(solution, Failure):
+            return solution
+        states = validate_actions(observed.domain, observed.problem, solution.plan).states
+        motions = out + solution.refined.motions
+        return RecoveryPlan(solution.plan, motions, state, states, observed, REPLANNED)
 
     def finish(self, motions: tuple[Motion, ...], start: State) -> tuple[Motion, ...] | Failure:
-        """Final trajectories, audited."""
+        """Optimize the trajectories of a recovery's motions, and audit them for collisions.
+
+        Returns:
+            The motions with their final trajectories; a Failure if the audit refuses them.
+        """
         done = optimize_and_audit(self.context, motions, start)
         self.replanned.append(done)
         self.context.listener.finished(done)
         return done.failure or done.motions
 
     def unmet(self, state: State, facts: Facts) -> tuple[str, ...]:
-        """What of the goal does not hold."""
+        """The parts of the goal that don't hold in a State, as sentences; see ``unmet`` below."""
         return unmet(self.task, state, facts)
 
     def timing(self, total: float) -> dict[str, float]:
-        """Seconds by stage, of ``total`` seconds of execution and replanning."""
-        optimization = sum(each.optimization_s for each in self.replanned)
-        motion = self.replan_s + sum(each.checks_s for each in self.replanned)
+        """Seconds by stage, which add up to ``total`` seconds of execution and replanning."""
+        optimization = sum(audited.optimization_s for audited in self.replanned)
+        motion = self.replan_s + sum(audited.checks_s for audited in self.replanned)
         rest = total - motion - optimization
         return {"motion": motion, "optimization": optimization, "execution": rest}
 
@@ -161,23 +179,26 @@ class TampReplanner:
 def _way_out(
     context: PlanningContext, state: State, motion: Motion | None
 ) -> tuple[Motion, ...] | Failure:
-    """``escape`` with the hand that acted last, or else with another."""
+    """Motions out of contact (``escape``) by the hand that acted last, or by another one.
+
+    If no hand finds any, the Failure is that of the hand that acted last.
+    """
     first: Failure | None = None
     others = (name for name in context.robot.views if name != state.hand)
     for hand in (state.hand, *others):
         own = context.acting(hand)
         out = escape(own, seen_by(own.robot, state), motion)
         if not isinstance(out, Failure):
-            return tuple(replace(each, hand=hand) for each in out)
-        first, motion = first or out, None
+            return tuple(replace(escaping, hand=hand) for escaping in out)
+        first, motion = first or out, None  # ``motion`` was not a motion of the other hands
     assert first is not None
     return first
 
 
 def within_limits(context: PlanningContext, state: State) -> State:
-    """The State with all joints clipped to their limits, for observations are noisy.
+    """The State with all joints clipped to their limits, as observations are noisy.
 
-    A heading past its limit is turned back by a whole turn.
+    A heading past its limits is turned back by whole turns, into [-pi, pi).
     """
     low, high = context.robot.limits
     q = np.array(state.q)
@@ -191,46 +212,46 @@ def within_limits(context: PlanningContext, state: State) -> State:
 
 def _loose(context: PlanningContext, task: TampTask, state: State) -> list[int]:
     """Indices of the task's items that are in no hand."""
-    items = (each.target for each in task.bindings.values() if each.kind == "item")
+    items = (binding.target for binding in task.bindings.values() if binding.kind == "item")
     return sorted({context.scene.item_index[name] for name in items} - state.in_hands)
 
 
 def _lying(context: PlanningContext, task: TampTask, state: State) -> list[int]:
-    """Indices of the task's items that lie somewhere."""
+    """Indices of the task's items that are in no hand and don't stand upright."""
     poses = {k: item_pose(context.scene, state, k, np.eye(4)) for k in _loose(context, task, state)}
     return [k for k, X_WI in poses.items() if not is_upright(X_WI)]
 
 
 def _lies_flat(context: PlanningContext, task: TampTask, state: State) -> bool:
-    """Whether an item of the task lies where the hand has room for no grasp of it."""
+    """Whether an item of the task lies so flat that the hand has room for no grasp of it."""
     loose = _loose(context, task, state)
     return any(is_flat(context, state, index, context.rng(_FLAT)) for index in loose)
 
 
 def _on_base(context: PlanningContext, task: TampTask, state: State) -> tuple[OnBase, ...]:
     """The items of the task that fell onto the robot's base: it can't drive before they are off."""
-    found = []
+    fallen = []
     for index in _loose(context, task, state):
         item, below = context.scene.items[index], near_to(context, state, index)
         if below and below <= set(context.robot.base_links):
-            found.append(OnBase(index, state.items[index], pairs((item.name,), tuple(below))))
-    return tuple(found)
+            fallen.append(OnBase(index, state.items[index], pairs((item.name,), tuple(below))))
+    return tuple(fallen)
 
 
 def _stuck_on_base(context: PlanningContext, task: ObservedTask, state: State) -> Failure | None:
-    """A Failure if no empty hand finds a way to take an item off the base, which must stay."""
+    """A Failure if no empty hand can take an item off the base, which must not drive before."""
     hands = [context.acting(hand) for hand in context.robot.views or ("",)]
     states = [(own, seen_by(own.robot, state)) for own in hands]
     empty = [(own, seen) for own, seen in states if seen.held is None]
-    for each in context.on_base if empty else ():
-        item = context.scene.items[each.index].name
+    for load in context.on_base if empty else ():
+        item = context.scene.items[load.index].name
         names = {name for name, binding in task.bindings.items() if binding.target == item}
         here = next((p.binding for p in task.places if names & set(p.fact.args)), None)
-        rng = context.rng(_ON_BASE, each.index)
-        ways = ((own, seen, pick_manipulations(own, seen, each.index, rng)) for own, seen in empty)
+        rng = context.rng(_ON_BASE, load.index)
+        ways = ((own, seen, pick_manipulations(own, seen, load.index, rng)) for own, seen in empty)
         if here is None or not any(any_reachable(o, way, here, s, rng) for o, s, way in ways):
-            below = " and ".join(sorted(set().union(*each.touching) - {item}))
-            what = f"{item} lies on the robot itself, on its {below}, and would drive along"
+            below = " and ".join(sorted(set().union(*load.touching) - {item}))
+            what = f"{item} lies on the robot itself, on its {below}, and would be carried along"
             what += "; the hand finds no way to take it from there"
             return Failure(FailureKind.BUDGET, what, (item,))
     return None
@@ -242,9 +263,12 @@ def _resumable(
     left: tuple[GroundAction, ...],
     state: State,
 ) -> Iterator[tuple[tuple[GroundAction, ...], tuple[Facts, ...]]]:
-    """Rests of the plan that reach the goal, and the facts before each action and at the end.
+    """The rests of the plan that reach the goal symbolically, best first.
 
-    First with the interrupted action resumed, then repeated, then skipped.
+    The interrupted action is resumed first, then repeated from its beginning, then skipped.
+
+    Yields:
+        The remaining actions, and the facts before each of them and after the last one.
     """
     domain, skills = task.domain, task.skills
     if left and all(name in task.bindings for action in left for name in action.args):
@@ -263,10 +287,11 @@ def _resumable(
 
 
 def _done(task: ObservedTask, action: GroundAction, role: Role) -> Facts:
-    """The facts after an interrupted action is completed, whatever its preconditions.
+    """The facts after an interrupted action is completed; its preconditions may not hold.
 
-    If it brings the base near a place, the base is near no other; an item that it takes or places
-    is nowhere else; what it closes is not open.
+    As they may not, the action's own delete effects may miss facts that have become false. If it
+    brings the base near a place, the base is near no other. An item that it takes or places is
+    nowhere else. A drawer or door that it closes is not open.
     """
     schema, bound = bound_action(task.domain, action)
     facts = task.facts
@@ -285,23 +310,32 @@ def _done(task: ObservedTask, action: GroundAction, role: Role) -> Facts:
 
 
 def unmet(task: TampTask, state: State, symbolic: Collection[Fact]) -> tuple[str, ...]:
-    """What of the goal does not hold in a state: a sentence for each part.
+    """The parts of the goal that don't hold in a State, each as a sentence.
 
     Args:
-        symbolic: the facts at the end of the plan; they decide what has no geometric meaning.
+        task: the task with its goal.
+        state: the observed State.
+        symbolic: the facts at the end of the plan. They decide facts without a geometric meaning.
     """
-    semantics, told = Semantics(task.domain, task.problem), []
+    semantics, unmet_parts = Semantics(task.domain, task.problem), []
     for part in task.problem.goal:
         facts = _ObservedFacts(task, state, symbolic)
         if not semantics.holds(part, {}, facts):
-            why = "; ".join(dict.fromkeys(facts.whys)) or "the names of objects say so"
-            told.append(f"{part} does not hold: {why}")
-    return tuple(told)
+            why = "; ".join(dict.fromkeys(facts.whys)) or "decided by the objects' names"
+            unmet_parts.append(f"{part} does not hold: {why}")
+    return tuple(unmet_parts)
 
 
 @dataclass
 class _ObservedFacts:
-    """A set of the facts that hold in a state, evaluated lazily; with what decided each."""
+    """The set of the facts that hold in a State, evaluated lazily.
+
+    Attributes:
+        task: the task, for its scene and bindings.
+        state: the State.
+        symbolic: decide facts without a geometric meaning.
+        whys: the reason of each evaluation so far.
+    """
 
     task: TampTask
     state: State
@@ -317,7 +351,7 @@ class _ObservedFacts:
         bindings = tuple(self.task.bindings[name] for name in fact.args)
         verdict = fact_holds(scene, self.state, fact.predicate, bindings, X_WH)
         if verdict is None:
-            self.whys.append("has no geometric meaning; as the validated plan says")
+            self.whys.append("has no geometric meaning; the plan's symbolic effects decide")
             return fact in self.symbolic
         self.whys.append(verdict.why)
         return verdict.holds

@@ -110,7 +110,7 @@ def test_a_grasp_that_closed_on_nothing_is_remembered_and_told(context, ended, b
     context.executor.ends[2] = ended
     assert context.run() is None
     ((under_way, _, _),) = context.replanned
-    told = "the grasp of block closed on nothing: others come first"
+    told = "the grasp of block closed on nothing: other grasps come first"
     assert (told in context.ears.stages) == bad == bool(under_way.failed.grasps)
     if bad:
         ((index, X_IT),) = under_way.failed.grasps
@@ -295,7 +295,7 @@ def test_where_no_plan_is_found_the_run_ends_with_that_reason(context):
     failure = context.run()
     assert isinstance(failure, Failure)
     assert (failure.kind, failure.message, failure.objects) == (why.kind, why.message, why.objects)
-    assert "mm from where it was thought to be" in failure.step[0]
+    assert "mm from its expected position" in failure.step[0]
     assert len(context.executor.names) == 2, "nothing more was done"
     assert context.loop.recoveries[0].how == "failed"
     assert context.loop.recoveries[0].plan == ()

@@ -119,7 +119,7 @@ def test_the_hands_of_a_model_are_those_that_hold_rigidly(robot):
     [
         ("hand: left\n", "", "hand is needed beside other_arms"),
         ("  right:\n", "  left:\n", "'left' is the first arm's hand already"),
-        ("[right_fr3_joint1,", "[left_fr3_joint1,", "joints that stand twice: left_fr3_joint1"),
+        ("[right_fr3_joint1,", "[left_fr3_joint1,", "joints that are named twice: left_fr3_joint1"),
         ("right_fr3_joint7]", "right_fr3_joint9]", "no joint 'right_fr3_joint9'"),
         (
             "right_fr3_joint1, right_fr3_joint2",

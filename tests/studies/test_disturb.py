@@ -129,7 +129,7 @@ def test_two_of_three_are_told_as_such_in_table_json_and_exit_status(cli, here, 
 
 def test_runs_in_which_a_fault_had_no_occasion_are_told_and_not_counted(cli, here, pretended):
     def how(trial):
-        vain = "topple did not strike: no occasion"
+        vain = "topple did not strike: no suitable motion"
         told = {"none": (), "topple": (vain if trial.seed else "it was knocked over",)}
         return result(trial, faults=told[trial.series], recoveries=int(trial.series == "topple"))
 
@@ -222,7 +222,7 @@ def test_real_runs_drive_to_the_burner_under_noise_and_faults(cli, here, near):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("--faults", "explode"), "fault: no fault 'explode'"),
+        (("--faults", "explode"), "fault: unknown fault 'explode'"),
         (("--faults", "nudge:piano"), "there is no 'piano'"),
         (("--amounts", 5), "--amounts: 5 times moderate noise is too much"),
         (("--amounts", -1), "an amount must be a number, 0 or more"),

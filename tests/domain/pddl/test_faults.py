@@ -96,8 +96,8 @@ IN_PROBLEM = [
     ("- box)", "- box))", "@(:init", "nothing may follow the (define ...)"),
 ]
 IN_COSTS_DOMAIN = [
-    ("(total-cost) 2", "(total-cost) two", "@two", "'two' is no number and no function"),
-    ("(total-cost) 2", "(total-cost) (* 2 (toll))", "(@* 2", "'*' is no number and no function"),
+    ("(total-cost) 2", "(total-cost) two", "@two", "'two' is neither a number nor a function"),
+    ("(total-cost) 2", "(total-cost) (* 2 (toll))", "(@* 2", "'*' is neither a number nor a"),
     ("(total-cost) 2", "(total-cost) (total-cost)", ") @(total-cost)", "expected a number or a"),
     (ADD, "(increase (total-cost))", "@(increase (total-cost)))", "only (increase (total-cost)"),
     ("(way ?a ?b))", "(wy ?a ?b))", "(@wy", "did you mean 'way'"),

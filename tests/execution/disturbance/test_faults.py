@@ -218,7 +218,7 @@ def test_several_faults_in_one_run_each_tell_what_became_of_them(run, carrying):
         "topple:sugar,stuck:drawer,push-base:drive",
     )
     assert [each.struck for each in fault.faults] == [True, False, True]
-    assert fault.reports[1] == "stuck:drawer did not strike: no occasion"
+    assert fault.reports[1] == "stuck:drawer did not strike: no suitable motion"
     assert "sugar_box was knocked over" in fault.reports[0]
 
 
