@@ -176,9 +176,7 @@ def _rows(
 
 
 def _checked(
-    model: CollisionModel,
-    names: tuple[str, ...],
-    attached_bodies: tuple[AttachedBody, ...],
+    model: CollisionModel, names: tuple[str, ...], attached_bodies: tuple[AttachedBody, ...]
 ) -> NDArray[np.uint8]:
     """Attached bodies against all parts but those they ignore and those on the same frame."""
     known = len(model.names)

@@ -38,10 +38,7 @@ PARTS = {  # the longest first
     KINEMATICS: ("robots.panda.ik_kernel",),
     CHAIN: ("robots.chain.chain_kernel",),
     RENDERER: ("viz.render.raster_kernel",),
-    TIMING: (
-        "optimization.kernel.dynamics",
-        "optimization.kernel.path_timing",
-    ),
+    TIMING: ("optimization.kernel.dynamics", "optimization.kernel.path_timing"),
     PUSHING: (
         "planar.pushing.simulation_kernel",
         "planar.pushing.arm_kernel",

@@ -13,22 +13,9 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 _ROOT = Path(__file__).resolve().parent.parent
-_PACKAGES = (
-    "compiled",
-    "robots",
-    "collision",
-    "motion",
-    "optimization",
-    "planar",
-    "viz",
-)
+_PACKAGES = ("compiled", "robots", "collision", "motion", "optimization", "planar", "viz")
 # What compiled code depends on besides kernels: flags of the decorators, vectors, arm constants.
-_FROZEN = (
-    "compiled/jit.py",
-    "compiled/lanes.py",
-    "compiled/native.py",
-    "robots/panda/ik.py",
-)
+_FROZEN = ("compiled/jit.py", "compiled/lanes.py", "compiled/native.py", "robots/panda/ik.py")
 _FAST = {"reassoc", "nsz", "contract", "nnan", "ninf", "arcp"}
 _KEPT = 5  # versions of the compiled code kept on disk, the last used
 _RECENT = 86400.0  # s since its last use, for which any version is kept

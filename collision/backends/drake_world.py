@@ -18,12 +18,7 @@ from pydrake.multibody.tree import ModelInstanceIndex
 from pydrake.systems.framework import DiagramBuilder
 
 from galley.collision.backends import quiet_drake
-from galley.collision.backends.urdf import (
-    furniture_urdf,
-    item_urdf,
-    loaded_parts,
-    without_visuals,
-)
+from galley.collision.backends.urdf import furniture_urdf, item_urdf, loaded_parts, without_visuals
 from galley.collision.checker import Contact, Pair, pair
 from galley.collision.collision_world import Cache, cached
 from galley.domain.frames import Array, frozen, to_pose7

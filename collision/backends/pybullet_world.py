@@ -18,12 +18,7 @@ from numpy.typing import NDArray
 
 from galley.collision.backends.bullet import pybullet as pb
 from galley.collision.backends.bullet import quiet
-from galley.collision.backends.urdf import (
-    furniture_urdf,
-    item_urdf,
-    loaded_parts,
-    without_visuals,
-)
+from galley.collision.backends.urdf import furniture_urdf, item_urdf, loaded_parts, without_visuals
 from galley.collision.checker import MARGIN, Contact, Pair, pair, standing_pairs
 from galley.domain.frames import Array, from_pose7, frozen, inverse, to_pose7
 from galley.domain.scene.model import WORLD, Scene
@@ -99,11 +94,7 @@ class BulletScene:
 
 
 def load_bullet_scene(
-    client: int,
-    scene: Scene,
-    robot: RobotModel,
-    folder: Path | str,
-    dynamic: bool = False,
+    client: int, scene: Scene, robot: RobotModel, folder: Path | str, dynamic: bool = False
 ) -> BulletScene:
     """Load furniture (one multibody), robot (one multibody) and items into a client.
 

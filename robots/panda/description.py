@@ -96,10 +96,7 @@ def panda_arm() -> RobotModel:
 
 
 def _robot(
-    name: str,
-    below: tuple[JointGroup, ...],
-    links: tuple[str, ...],
-    foot: list[ET.Element],
+    name: str, below: tuple[JointGroup, ...], links: tuple[str, ...], foot: list[ET.Element]
 ) -> RobotModel:
     """The arm on what carries it: joint groups ``below`` it, URDF elements of its ``foot``."""
     root = ET.Element("robot", name=name)
