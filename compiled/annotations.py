@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Float: TypeAlias = NDArray[np.floating[Any]]  # float32 or float64; its docstring gives the shape
+Float: TypeAlias = NDArray[np.floating[Any]]  # float32 or float64; the docstring gives the shape
 Int: TypeAlias = NDArray[np.int64]
 Bool: TypeAlias = NDArray[np.bool_]
 
