@@ -28,7 +28,9 @@ _log = logging.getLogger(__name__)
 KERNEL, PLANNERS, REACH = "collision checks", "motion planners", "the arm's reach"
 KINEMATICS, TIMING, RENDERER = "kinematics", "path timing", "the film's renderer"
 POLYGONS, PUSHING, CHAIN = "polygons", "pushing", "the kinematics of any arm"
-PARTS = {  # the longest first
+# Modules that are compiled together because they are used together, the longest part first. A text
+# is one module, or several that share so much that one process compiles them.
+PARTS = {
     KERNEL: (
         "collision.kernel.confirm collision.kernel.examine collision.kernel.contacts"
         " collision.kernel.prepare collision.kernel.edges",
@@ -46,8 +48,6 @@ PARTS = {  # the longest first
     ),
     POLYGONS: ("planar.geometry.polygon_kernel", "planar.geometry.support_kernel"),
 }
-"""What is compiled together because it is used together: texts of one module, or of some that share
-so much that one process compiles them."""
 
 _CHILD = "import sys; sys.path[:] = {path!r}; from galley.compiled.build import work; work()"
 # Numba writes an error, in colours, for each of the rules that it tries for a type.

@@ -16,7 +16,7 @@ VELOCITY = tuple(float(v) for v in np.radians([98.0, 98.0, 100.0, 130.0, 140.0, 
 
 
 def iiwa(X_WB: Array | None = None) -> RobotModel:
-    """The bare arm, seven joints, the tool frame at its flange link ``lbr_iiwa_link_7``.
+    """The bare arm: seven joints, with the tool frame at its flange link ``lbr_iiwa_link_7``.
 
     Position limits are the URDF's, which are the real arm's; KUKA publishes no limits of
     acceleration and jerk, so those are the defaults of ``urdf_arm``.

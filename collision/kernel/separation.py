@@ -35,8 +35,8 @@ from galley.compiled.jit import bare_kernel
 OVERLAP = -1.0  # m, what ``separation`` returns for solids that overlap
 _ROUNDS = 40  # at most; a search ends earlier unless rounding keeps it going
 _TINY = 1e-14  # m^2, a squared distance so small that the solids touch
+# Size of the scratch of ``witness``: a simplex, and every corner with its point of A.
 WITNESS_SCRATCH = 12 + 6 * (_ROUNDS + 1)
-"""Size of the scratch of ``witness``: a simplex, and every corner with its point of A."""
 # d, then the normal and the point on A: see ``witness``.
 Witness: TypeAlias = tuple[float, float, float, float, float, float, float]
 
