@@ -25,7 +25,7 @@ def robot_of(spec: RobotSpec) -> RobotModel:
 
 
 def description_of(spec: RobotSpec) -> RobotModel:
-    """The model of a scene's robot without kinematics, for callers that compute poses themselves."""
+    """The model of a robot without kinematics: for callers that compute poses themselves."""
     return _description(spec.model, spec.file, spec.base)
 
 
