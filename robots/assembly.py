@@ -123,7 +123,7 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
     for k, (arm, (_, found)) in enumerate(zip(file.arms, hands, strict=True)):
         models[arm.hand] = RobotModel(
             name=file.name,
-            groups=tuple(_named(groups, k, [each.hand for each in file.arms])),
+            groups=tuple(_named(groups, k, [other.hand for other in file.arms])),
             links=links,
             allowed_self_collisions=frozenset(allowed),
             fingers=arm.gripper.fingers,
@@ -157,9 +157,9 @@ def _named(groups: Sequence[JointGroup], acting: int, hands: Sequence[str]) -> I
             yield group if k == acting else replace(group, name=f"{hand}_{group.name}")
 
 
-def _depth(found: FoundGripper) -> float:
+def _depth(gripper: FoundGripper) -> float:
     """The distance (m) from the hand's frame H to the grasp frame T, along z of T."""
-    return float(found.X_RT[:3, 2] @ found.X_RT[:3, 3])
+    return float(gripper.X_RT[:3, 2] @ gripper.X_RT[:3, 3])
 
 
 def _hand(
@@ -228,7 +228,7 @@ def _arms_and_gripper(file: RobotFile) -> tuple[ET.Element, str]:
     movable = {str(e.get("name")) for e in root.iter("joint") if e.get("type") in MOVABLE} - moved
     for name, value in file.held:
         if name not in movable:
-            raise ValueError(f"held: no joint outside q '{name}'{did_you_mean(name, movable)}")
+            raise ValueError(f"held: '{name}' is no joint outside q{did_you_mean(name, movable)}")
         joint = _joint(root, name)
         limits = limit_of(joint, "lower", -np.inf), limit_of(joint, "upper", np.inf)
         if joint.get("type") != "continuous" and not limits[0] <= value <= limits[1]:

@@ -139,9 +139,9 @@ def read_tree(urdf: str, joints: tuple[str, ...]) -> JointTree:
             child = joined_link(element, "child")
             if child not in placed:
                 placed[child] = carried(element)
-    found = [placed[link] for link in links]
-    frame = np.array([f for f, _ in found], dtype=np.int64)
-    X_FL = np.array([X for _, X in found])
+    placements = [placed[link] for link in links]
+    frame = np.array([f for f, _ in placements], dtype=np.int64)
+    X_FL = np.array([X for _, X in placements])
     for array in (parent, prismatic, frame):
         array.setflags(write=False)
     X_PJ, lower, upper, X_FL = map(frozen, (X_PJ, lower, upper, X_FL))
@@ -172,12 +172,12 @@ def joined_link(joint: ET.Element, role: str) -> str:
 def ways(root: ET.Element) -> dict[str, list[ET.Element]]:
     """For each link of a tree the <joint> elements that carry it, from the root on."""
     above = {joined_link(e, "child"): e for e in root.findall("joint")}
-    found = {str(e.get("name")): list[ET.Element]() for e in root.findall("link")}
-    for link, way in found.items():
+    carriers = {str(e.get("name")): list[ET.Element]() for e in root.findall("link")}
+    for link, way in carriers.items():
         while link in above:
             way.insert(0, above[link])
             link = joined_link(way[0], "parent")
-    return found
+    return carriers
 
 
 def limit_of(joint: ET.Element, key: str, default: float = 0.0) -> float:
@@ -271,8 +271,8 @@ def shape_of(collision: ET.Element) -> tuple[ET.Element, list[float]]:
     """
     shapes = collision.findall("geometry/*")
     if len(shapes) != 1 or shapes[0].tag not in _SIZES:
-        found, known = [shape.tag for shape in shapes], list(_SIZES)
-        raise ValueError(f"a <collision> needs one shape in its <geometry>, {known}, got {found}")
+        tags, known = [shape.tag for shape in shapes], list(_SIZES)
+        raise ValueError(f"a <collision> needs one shape in its <geometry>, {known}, got {tags}")
     shape, sizes = shapes[0], list[float]()
     if shape.tag == "mesh" and shape.get("scale") is None:
         return shape, [1.0, 1.0, 1.0]

@@ -45,7 +45,7 @@ from galley.collision.kernel.kinematics import (
 )
 from galley.collision.kernel.packed import ROWS, int_rows_at, unpack
 from galley.collision.kernel.shapes import squared
-from galley.compiled.annotations import XYZ, Int, Lanes, LanesXYZ, Matrix, Table, Vector
+from galley.compiled.annotations import Int, Lanes, LaneTriple, Matrix, Table, Triple, Vector
 from galley.compiled.jit import bare_kernel, inlined, native
 from galley.compiled.lanes import (
     LANES,
@@ -88,7 +88,7 @@ def examine(table: Table, count: int, early: bool) -> bool:
 
 
 @bare_kernel
-def overlapping(bounds: Matrix, count: int, low: XYZ, high: XYZ, found: Int, row: int) -> int:
+def overlapping(bounds: Matrix, count: int, low: Triple, high: Triple, found: Int, row: int) -> int:
     """Lists in ``found[row]`` which of ``count`` boxes overlap a box; returns how many do.
 
     Args:
@@ -118,7 +118,7 @@ def overlapping(bounds: Matrix, count: int, low: XYZ, high: XYZ, found: Int, row
 
 
 @bare_kernel
-def place_ball(table: Table, row: int) -> LanesXYZ:
+def place_ball(table: Table, row: int) -> LaneTriple:
     """Writes the centre (x, y, z) of the ball around a row of ``Moving``, and returns it: lanes."""
     moving, _, _, _, scratch = unpack(table)
     buffer, ball = scratch.buffer, moving.ball[row]

@@ -9,7 +9,7 @@ import numpy as np
 
 from galley.collision.kernel.arrays import BEND, FRAMES, RATES, SHARE, SLACK, TRAVEL, TWISTS, Q
 from galley.collision.kernel.packed import unpack
-from galley.compiled.annotations import Indices, Lanes, LanesXYZ, Pose, Poses, Table, Vector
+from galley.compiled.annotations import Indices, Lanes, LaneTriple, Pose, Poses, Table, Vector
 from galley.compiled.jit import bare_kernel
 from galley.compiled.lanes import LANES, load, minimum, nearest_integer, splat, square_root, store
 
@@ -70,13 +70,13 @@ def sine_cosine(x: Lanes) -> tuple[Lanes, Lanes]:
 
 
 @bare_kernel
-def load_vector(buffer: Vector, at: int) -> LanesXYZ:
+def load_vector(buffer: Vector, at: int) -> LaneTriple:
     """Three vectors of lanes that stand one after another, such as the x, y and z of points."""
     return load(buffer, at), load(buffer, at + LANES), load(buffer, at + 2 * LANES)
 
 
 @bare_kernel
-def load_axis(buffer: Vector, at: int) -> LanesXYZ:
+def load_axis(buffer: Vector, at: int) -> LaneTriple:
     """One of a frame's axes in the world, a column of R, whose x is at ``at``: lanes."""
     return load(buffer, at), load(buffer, at + 3 * LANES), load(buffer, at + 6 * LANES)
 
@@ -191,7 +191,7 @@ def travelled(
 
 
 @bare_kernel
-def to_world(buffer: Vector, frame: int, x: float, y: float, z: float) -> LanesXYZ:
+def to_world(buffer: Vector, frame: int, x: float, y: float, z: float) -> LaneTriple:
     """A point (x, y, z) of a frame, whose pose begins at ``frame``, in the world: lanes."""
     a, b, c = splat(x), splat(y), splat(z)
     u, v, w = load_vector(buffer, frame + 9 * LANES)

@@ -29,7 +29,7 @@ from typing import TypeAlias
 import numpy as np
 
 from galley.collision.kernel.arrays import BOX, CYLINDER, HULL, SPHERE, Solids
-from galley.compiled.annotations import XYZ, Pose, Vector
+from galley.compiled.annotations import Pose, Triple, Vector
 from galley.compiled.jit import bare_kernel
 
 OVERLAP = -1.0  # m, what ``separation`` returns for solids that overlap
@@ -42,7 +42,7 @@ Witness: TypeAlias = tuple[float, float, float, float, float, float, float]
 
 
 @bare_kernel
-def extreme(solids: Solids, row: int, X: Pose, x: float, y: float, z: float) -> XYZ:
+def extreme(solids: Solids, row: int, X: Pose, x: float, y: float, z: float) -> Triple:
     """The point of a solid at pose X (12,) that lies farthest along (x, y, z), or one of them."""
     shape = solids.shape[row]
     # The direction in the solid's own frame, R^T d; below, (a, b, c) becomes the point there.
@@ -169,7 +169,7 @@ def nearest_in(W: Vector, size: int) -> tuple[int, float, float, float]:
     if size == 3:
         return _on_triangle(W, 0, 1, 2)
     # A tetrahedron: the nearest of the faces that the origin lies beyond.
-    best, kept = 1e30, 4  # 4: the origin is beyond no face
+    best, corners = 1e30, 4  # 4: the origin is beyond no face
     bx = by = bz = 0.0
     c0 = c1 = c2 = c3 = c4 = c5 = c6 = c7 = c8 = 0.0
     for face in range(4):
@@ -186,7 +186,7 @@ def nearest_in(W: Vector, size: int) -> tuple[int, float, float, float]:
             n, x, y, z = _on_triangle(W, a, b, c)
             square = x * x + y * y + z * z
             if square < best:
-                best, kept, bx, by, bz = square, n, x, y, z
+                best, corners, bx, by, bz = square, n, x, y, z
                 c0, c1, c2 = W[0], W[1], W[2]
                 c3, c4, c5 = W[3], W[4], W[5]
                 c6, c7, c8 = W[6], W[7], W[8]
@@ -194,11 +194,11 @@ def nearest_in(W: Vector, size: int) -> tuple[int, float, float, float]:
             W[3], W[4], W[5] = s3, s4, s5
             W[6], W[7], W[8] = s6, s7, s8
             W[9], W[10], W[11] = s9, s10, s11
-    if kept < 4:
+    if corners < 4:
         W[0], W[1], W[2] = c0, c1, c2
         W[3], W[4], W[5] = c3, c4, c5
         W[6], W[7], W[8] = c6, c7, c8
-    return kept, bx, by, bz
+    return corners, bx, by, bz
 
 
 @bare_kernel
@@ -366,7 +366,7 @@ def _behind(W: Vector, met: int, k: int) -> int:
 
 
 @bare_kernel
-def _point(W: Vector, size: int, met: int, x: float, y: float, z: float) -> XYZ:
+def _point(W: Vector, size: int, met: int, x: float, y: float, z: float) -> Triple:
     """The point of A that belongs to the point (x, y, z) of the simplex.
 
     It has the same barycentric coordinates among the points of A that the corners come from.

@@ -125,12 +125,12 @@ def follow_line(
     size = BRANCHES * drift.shape[0]
     out, branch = np.empty((size, 7)), np.empty(size, np.int64)
     lower, upper = table[6, 0], table[6, 1]
-    kept = min(max(start[6], lower), upper)
-    s7, c7 = math.sin(kept), math.cos(kept)
+    seven = min(max(start[6], lower), upper)
+    s7, c7 = math.sin(seven), math.cos(seven)
     for i in range(1, n):
         _flange_in_arm(poses[i], X_HF, X[0], X[1], X[2])
         terms = pose_terms(X[2])
-        count = solve(terms, kept, s7, c7, table, out, branch, 0)
+        count = solve(terms, seven, s7, c7, table, out, branch, 0)
         best, least = _nearest(out, count, path[i - 1])
         if best < 0 or least > jump:
             count = 0
@@ -141,8 +141,8 @@ def follow_line(
             best, least = _nearest(out, count, path[i - 1])
             if best < 0 or least > jump:
                 return path, i
-            kept = out[best, 6]
-            s7, c7 = math.sin(kept), math.cos(kept)
+            seven = out[best, 6]
+            s7, c7 = math.sin(seven), math.cos(seven)
         for joint in range(7):
             path[i, joint] = out[best, joint]
     return path, path.shape[0]

@@ -100,8 +100,8 @@ def cover(hull: Hull, excess: float) -> Covering:
         sweeps = _SWEEPS[0]
         for sweep in range(_SWEEPS[1]):
             radii = excess - _SLACK - hull.distance(centres)
-            kept, cells = power_cells(hull, centres, radii)
-            centres, radii = centres[kept], radii[kept]
+            rows, cells = power_cells(hull, centres, radii)
+            centres, radii = centres[rows], radii[rows]
             far = [np.linalg.norm(cell - x, axis=1) for cell, x in zip(cells, centres, strict=True)]
             need = np.array([distances.max() for distances in far]) + _SLACK
             if (need <= radii).all():
@@ -144,7 +144,7 @@ def power_cells(hull: Hull, centres: Array, radii: Array) -> tuple[list[int], li
     Returns:
         Indices of the spheres that have a cell, and the corners (., 3) of each cell.
     """
-    kept, cells = [], []
+    rows, cells = [], []
     low, high = hull.vertices.min(axis=0), hull.vertices.max(axis=0)
     box = np.vstack([np.eye(3), -np.eye(3)])
     depth = hull.offsets - centres @ hull.normals.T  # (k, m)
@@ -161,9 +161,9 @@ def power_cells(hull: Hull, centres: Array, radii: Array) -> tuple[list[int], li
         b = np.concatenate([high - centre, centre - low, depth[k, facets], at[near]])
         corners = _corners(A, b)
         if corners is not None:
-            kept.append(k)
+            rows.append(k)
             cells.append(corners + centre)
-    return kept, cells
+    return rows, cells
 
 
 def _corners(A: Array, b: Array) -> Array | None:
