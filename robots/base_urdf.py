@@ -17,8 +17,8 @@ from galley.robots.model import JointGroup
 
 Vector = Sequence[float]
 _ZERO = (0.0, 0.0, 0.0)
+# The link that carries an arm without a base that drives.
 STAND = "stand"
-"""The link that carries an arm without a base that drives."""
 
 # Colours (rgba). URDF names each one once, on its first use.
 _DARK = ("base_dark", "0.17 0.19 0.22 1")

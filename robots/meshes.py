@@ -23,8 +23,8 @@ from galley.domain.files import read_bytes, write_atomically
 from galley.domain.frames import Array
 from galley.domain.meshes import CollisionMesh, hull, hull_triangles, read_mesh
 
+# A cut must reduce the volume by at least this share of the whole mesh's hull.
 WORTH = 0.02
-"""A cut must reduce the volume by at least this share of the whole mesh's hull."""
 _PLACES = 12  # planes tried along each axis
 
 

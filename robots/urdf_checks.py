@@ -33,10 +33,10 @@ from galley.robots.urdf_reader import (
 )
 
 TYPES = (*MOVABLE, "fixed", "floating", "planar")
+# rad, m or their rates: a larger limit stands for none.
 LARGEST_LIMIT = 1e3
-"""rad, m or their rates: a larger limit stands for none."""
+# m, of a link's mesh. The file of a larger one is most likely in millimetres.
 LARGEST_MESH = 10.0
-"""m, of a link's mesh. The file of a larger one is most likely in millimetres."""
 
 _log = logging.getLogger(__name__)
 

@@ -18,8 +18,8 @@ from galley.robots.meshes import as_obj, parts_as_obj
 from galley.robots.urdf_checks import leaders
 from galley.robots.urdf_reader import MOVABLE, limit_of, naming, onto_axis, origin_of, ways
 
+# Name of the link that stands for the world in every URDF that is made here.
 WORLD = "world"
-"""Name of the link that stands for the world in every URDF that is made here."""
 
 _NAMED = {"link": ("link", "parent", "child"), "joint": ("joint", "mimic")}
 _SKIPPED = ("transmission", "gazebo", "ros2_control")  # joints by name, without limits

@@ -26,8 +26,8 @@ from galley.domain.scene.model import LARGEST_SIDE, SMALLEST_SIDE
 
 Ints = NDArray[np.int64]
 Kind = Literal["box", "cylinder", "sphere", "hull"]
+# Types of joints that can be in q.
 MOVABLE = ("revolute", "continuous", "prismatic")
-"""Types of joints that can be in q."""
 _SIZES = {
     "box": {"size": 3},
     "cylinder": {"radius": 1, "length": 1},

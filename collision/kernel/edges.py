@@ -3,14 +3,15 @@
 The proof is of a polynomial curve of configurations with a parameter s in [0, 1], of which a
 straight edge is the simplest. A stretch of the curve, from s - h to s + h, keeps the required
 distance if its middle keeps more than that, by as much as any point can travel from the middle to
-either end. A stretch of which that isn't true is halved, until all are proven or one is too short
-(``_proof``). After F. Schwarzer, M. Saha, J.-C. Latombe, "Exact collision checking of robot paths"
-(2002), whose curves are straight and whose bound on the travel holds all along a curve
-(``set_travel``). Here the bound also comes from the speed in the stretch's middle, in which joints
-may cancel each other, and a bound on the acceleration (``kinematics.travelled``). The lesser of the
-two counts.
+either end. A stretch that can't be proven in this way is halved, until all are proven or one is too
+short (``_proof``). This is the method of F. Schwarzer, M. Saha, J.-C. Latombe, "Exact collision
+checking of robot paths" (2002). Their curves are straight, and their bound on the travel is the
+same all along a curve (``set_travel``). There is a second bound here, from the speed in the
+stretch's middle, in which joints may cancel each other, and a bound on the acceleration
+(``kinematics.travelled``). The lesser of the two counts.
 
-``examine`` checks 16 middles at once; travel is part of the distance that it requires of each.
+``examine`` checks the middles of 16 stretches at once. It adds each one's travel to the distance
+that is required of it.
 
 ``table`` is made by ``packed.pack``. Planners call these functions by address, so that compiling a
 planner does not compile the kernel.

@@ -52,6 +52,7 @@ DH = (
 )
 
 
+# The real arm's limits, from Franka's published table. The URDF's hard limits are wider.
 LIMITS = JointGroup(
     "arm",
     tuple(f"panda_joint{k}" for k in range(1, 8)),
@@ -62,4 +63,3 @@ LIMITS = JointGroup(
     acceleration=frozen([15.0, 7.5, 10.0, 12.5, 15.0, 20.0, 20.0]),
     jerk=frozen([7500.0, 3750.0, 5000.0, 6250.0, 7500.0, 10000.0, 10000.0]),
 )
-"""The real arm's limits, from Franka's published table. The URDF's hard limits are wider."""

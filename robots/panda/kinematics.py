@@ -20,18 +20,18 @@ from galley.robots.panda.ik import ANGLE_AT_ZERO, FORE, LIMITS, UPPER
 
 JOINTS = LIMITS.joints
 
+# Pose of the hand in the flange: it is bolted on turned by -45 degrees.
 X_FH: Array = frozen(transform(rotation_z(-np.pi / 4)))
-"""Pose of the hand in the flange: it is bolted on turned by -45 degrees."""
 
+# z of the finger links' frames in H, metres.
 FINGER_HEIGHT = 0.0584
-"""z of the finger links' frames in H, metres."""
 
+# How far each finger opens from the middle, metres.
 FINGER_STROKE = 0.04
-"""How far each finger opens from the middle, metres."""
 
+# Grasp centre in H, metres. The pads reach from 36.2 to 53.8 mm in the finger meshes: 45 mm is
+# their middle, and the finger frames stand 58.4 mm from the hand's. They slide along H's y axis.
 p_HT: Array = frozen([0.0, 0.0, 0.1034])
-"""Grasp centre in H, metres. The pads reach from 36.2 to 53.8 mm in the finger meshes: 45 mm is
-their middle, and the finger frames stand 58.4 mm from the hand's. They slide along H's y axis."""
 
 Indices = NDArray[np.int64]
 

@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 from galley.domain.frames import Array, frozen
 from galley.domain.meshes import Hull
 
+# The folder of the coverings that come with the package.
 SHIPPED = Path(__file__).parent
-"""The folder of the coverings that come with the package."""
 
 _SLACK = 1e-6  # m: every corner is at least this far inside its sphere; far above rounding
 _BEYOND = 2.5  # radii: planes farther from a centre are left out, so its cell can only be larger
