@@ -1,4 +1,4 @@
-"""Checker, the protocol of collision checks; contacts and pairs of names."""
+"""Checker: the protocol of collision checks. Contacts, and pairs of names that may touch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from galley.domain.state import State
 from galley.robots.model import RobotModel
 
 Pair = tuple[str, str]
-MARGIN = Spacing().margin  # m, clearance that free motions keep where nothing else is said
+MARGIN = Spacing().margin  # m, clearance that free motions keep unless a caller says otherwise
 
 
 def pair(a: str, b: str) -> Pair:
@@ -24,9 +24,10 @@ def pair(a: str, b: str) -> Pair:
 
 
 def standing_pairs(scene: Scene, robot: RobotModel) -> frozenset[Pair]:
-    """Links and furniture that no world checks.
+    """The pairs of a link and a body that no world checks against each other.
 
-    Neither ever moves, the scene says so, or a wheel stands on it.
+    They are: pairs of which neither ever moves, wheels and the floors that they stand on, and what
+    the scene declares by ``may_touch``.
     """
     declared = (pairs(body.may_touch, (body.name,)) for body in scene.bodies)
     still = pairs(robot.standing_links, scene.standing_bodies)
@@ -34,7 +35,7 @@ def standing_pairs(scene: Scene, robot: RobotModel) -> frozenset[Pair]:
 
 
 def pairs(group: tuple[str, ...], others: tuple[str, ...]) -> frozenset[Pair]:
-    """Every name of ``group`` with every name of ``others``."""
+    """The pairs of every name of ``group`` with every other name of ``others``."""
     return frozenset(pair(a, b) for a in group for b in others if a != b)
 
 
@@ -69,9 +70,12 @@ class Checker(Protocol):
         """
 
     def free_many(self, Q: Array, scene_q: Array | None = None) -> NDArray[np.bool_]:
-        """``free`` for many configurations (m, n), with scene joints (m, nj): (m,)."""
+        """Which of many configurations (m, n) are ``free``, with scene joints (m, nj): (m,)."""
 
     def contacts(
         self, q: Array, scene_q: Array | None = None, within: float | None = None
     ) -> tuple[Contact, ...]:
-        """Undeclared pairs closer than ``within`` (default: the margin) at q, nearest first."""
+        """Pairs closer than ``within`` metres (default: the margin) at q (n,), nearest first.
+
+        Pairs that may touch are left out.
+        """

@@ -32,24 +32,24 @@ _KEPT = 16  # views that a world keeps
 
 
 def cached(store: Cache[_T], key: object, make: Callable[[], _T], size: int) -> _T:
-    """The entry of a store that keeps the ``size`` entries used last."""
-    found = store.get(key)
-    if found is None:
-        found = store[key] = make()
+    """The entry of a key in a store that keeps the ``size`` entries used last; made if missing."""
+    entry = store.get(key)
+    if entry is None:
+        entry = store[key] = make()
         if len(store) > size:
             store.popitem(last=False)
     else:
         store.move_to_end(key)
-    return found
+    return entry
 
 
 @dataclass(frozen=True, eq=False)
 class FixedBodies:
-    """The bodies that stand still.
+    """The bodies that stand still, and the kernel's tables of their solids.
 
     Attributes:
-        names: of the bodies (B,).
-        arrays: the kernel's tables.
+        names: the bodies' names (B,).
+        arrays: the tables; ``arrays.body`` is the index in ``names`` of each solid's body.
     """
 
     names: tuple[str, ...]
@@ -60,11 +60,15 @@ class FixedBodies:
 
     @cached_property
     def index(self) -> Mapping[str, int]:
-        """Row of each name."""
+        """The index in ``names`` of each body."""
         return {name: k for k, name in enumerate(self.names)}
 
     def moved(self, poses: Mapping[str, ArrayLike]) -> FixedBodies:
-        """The same bodies, some elsewhere; see ``CollisionWorld.moved``."""
+        """The same bodies, some of them at other poses; see ``CollisionWorld.moved``.
+
+        Raises:
+            ValueError: no such body, or these are no poses of its solids.
+        """
         if not poses:
             return self
         old, rows = self.arrays, list[int]()
@@ -89,11 +93,11 @@ class FixedBodies:
 
 
 def fixed_bodies(obstacles: Mapping[str, Solid | Sequence[Solid]]) -> FixedBodies:
-    """Tables for named solids, whose poses are in the world."""
+    """The tables of solids by the names of their bodies; the solids' poses are in the world."""
     solids: list[Solid] = []
     owner = []
-    for k, found in enumerate(obstacles.values()):
-        own = (found,) if isinstance(found, Solid) else found
+    for k, body_solids in enumerate(obstacles.values()):
+        own = (body_solids,) if isinstance(body_solids, Solid) else body_solids
         solids += own
         owner += [k] * len(own)
     X = np.array([s.X for s in solids]).reshape(-1, 4, 4)
@@ -112,9 +116,9 @@ class CollisionWorld:
         robot: any RobotModel.
         obstacles: solids by name, or their tables.
         q: values of all joints (n,), for those that a view doesn't move; or of some by their names.
-            The others, and by default all, are in the middle of their ranges (0 where that is
-            within them).
-        attached_bodies: what moves with the robot.
+            The others, and by default all, are at 0 where that is within their limits, else in the
+            middle of their ranges.
+        attached_bodies: bodies that move with the robot.
         joint: a scene joint that moves too.
         margin: metres that everything must keep, unless a view has its own.
         hidden: names of obstacles that are left out.
@@ -132,7 +136,7 @@ class CollisionWorld:
     _views: Cache[View] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Makes the tables."""
+        """Makes the tables of the obstacles, and checks q and the margin."""
         if not isinstance(self.obstacles, FixedBodies):
             object.__setattr__(self, "obstacles", fixed_bodies(self.obstacles))
         size = self.robot.size
@@ -151,16 +155,18 @@ class CollisionWorld:
 
     @cached_property
     def model(self) -> CollisionModel:
-        """The robot's spheres and solids."""
+        """The robot's spheres, hulls and solids."""
         return collision_model(self.robot)
 
     def holding(
         self, name: str, solids: Solid | Sequence[Solid], fingers: bool = True
     ) -> CollisionWorld:
-        """The same world with a body in the hand, its solids posed in the palm's frame.
+        """The same world with a body in the hand.
 
         Args:
-            fingers: the robot's fingers may touch it, as they do while they hold it.
+            name: of the body.
+            solids: its solids; their poses are in the palm's frame.
+            fingers: whether the robot's fingers may touch it, as they do while they hold it.
         """
         own = (solids,) if isinstance(solids, Solid) else tuple(solids)
         frame, X_FP = self.model.tree.link(self.robot.palm)
@@ -172,7 +178,7 @@ class CollisionWorld:
         )
 
     def moved(self, poses: Mapping[str, ArrayLike]) -> CollisionWorld:
-        """The same world with some bodies elsewhere; quicker than making it anew.
+        """The same world with some bodies elsewhere; quicker than a new world.
 
         Args:
             poses: by name, X_WS (4, 4) of a body's one solid, or (m, 4, 4) of its m in order.
@@ -180,7 +186,7 @@ class CollisionWorld:
         Raises:
             ValueError: no such body stands still, or these are no poses.
         """
-        # A copy, with all that was derived from the names and the robot; the views see poses.
+        # A copy keeps what was derived from the names and the robot. Views hold the old poses.
         world = copy(self)
         world.__dict__.pop("whole", None)
         object.__setattr__(world, "obstacles", self.fixed_bodies.moved(poses))
@@ -215,16 +221,16 @@ class CollisionWorld:
         )
 
     def _still(self, group: str, values: Array) -> tuple[bytes, ...]:
-        """The values of the joints that a group leaves where they are."""
+        """The values of the joints that a group leaves where they are, as part of a key."""
         if group == "all":
             return ()
-        where = self.robot.slice(group)
-        return values[: where.start].tobytes(), values[where.stop :].tobytes()
+        own = self.robot.slice(group)
+        return values[: own.start].tobytes(), values[own.stop :].tobytes()
 
     def _make_view(
         self, group: str, values: Array, pairs: frozenset[Pair], margin: float | None
     ) -> View:
-        """A view's own arrays beside those that views of the group share; values (n,)."""
+        """Makes a view: its own arrays, and those that it shares with views of the same group."""
         ensure(KERNEL)
         from galley.collision.kernel.edges import functions
         from galley.collision.kernel.packed import pack
@@ -232,12 +238,12 @@ class CollisionWorld:
         robot, moving = self.robot, self.moving_bodies
         values = as_numbers(values, "q", (robot.size,))
         margin = self.margin if margin is None else float(as_numbers(margin, "margin", least=0.0))
-        # What moves stands at rest in what is shared, so that this does not depend on who asked
-        # first.
+        # In the shared arrays, joints that move are at rest: so the arrays don't depend on the q of
+        # the view that was made first.
         still = np.array(resting(robot) if group == "all" else values, dtype=np.float64)
         if group != "all":
-            where = robot.slice(group)
-            still[where] = resting(robot)[where]
+            own = robot.slice(group)
+            still[own] = resting(robot)[own]
         q = np.array(values, dtype=np.float64)
         if self.joint is not None:
             still, q = np.append(still, 0.0), np.append(q, 0.0)
@@ -252,18 +258,19 @@ class CollisionWorld:
 
     @cached_property
     def _shown(self) -> NDArray[np.int64]:
-        """Rows of the obstacles that count."""
+        """Rows of the obstacles that are not hidden."""
         names, body = self.fixed_bodies.names, self.fixed_bodies.arrays.body
         return np.array(
             [k for k, b in enumerate(body) if names[b] not in self.hidden], dtype=np.int64
         )
 
     def _touching(self, pairs: frozenset[Pair]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-        """(P, B) whether a part may touch a body; (P, P) whether two parts must not."""
+        """(P, B) whether a part may touch a body; (P, P) whether two parts may not touch."""
         names, checked = self.moving_bodies.names, self.moving_bodies.checked
         allowed = np.zeros((len(names), max(1, len(self.fixed_bodies.names))), dtype=np.uint8)
         if not (pairs or self.attached_bodies):
             return allowed, checked
+        # A name may belong to several parts, and a pair may name a body first or last.
         parts: dict[str, list[int]] = {}
         for k, name in enumerate(names):
             parts.setdefault(name, []).append(k)
@@ -280,15 +287,15 @@ class CollisionWorld:
 
     @cached_property
     def whole(self) -> View:
-        """All joints at once: for single configurations of the whole robot."""
+        """The view of all joints, for configurations (n,) of the whole robot."""
         return self.view("all")
 
     def free(self, q: ArrayLike) -> bool:
-        """Whether the whole robot at q (n,) keeps the margin to all else, and to itself."""
+        """Whether the whole robot at q (n,) keeps the margin to everything else, and to itself."""
         return self.whole.free(q)
 
     def free_many(self, Q: ArrayLike) -> NDArray[np.bool_]:
-        """``free`` for many configurations (m, n): (m,)."""
+        """Which of many configurations (m, n) are ``free``: (m,)."""
         return self.whole.free_many(Q)
 
     def contacts(self, q: ArrayLike, within: float | None = None) -> tuple[Contact, ...]:

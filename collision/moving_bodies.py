@@ -19,10 +19,10 @@ class AttachedBody:
     """Solids that move with the robot: a held item, or a drawer that the hand pulls.
 
     Attributes:
-        name: the body's.
+        name: the body's name.
         frame: frame of the robot's tree that carries it; -1 for the scene joint.
-        solids: their poses X are in that frame.
-        ignores: names of links and attached bodies that it may touch: what holds it.
+        solids: its shapes; their poses X are in that frame.
+        ignores: names of links and attached bodies that it may touch: the fingers that hold it.
         passes: names of fixed bodies that it may touch: those that a drawer slides in.
     """
 
@@ -39,7 +39,7 @@ class SceneJoint:
 
     Attributes:
         X_WJ: its frame at zero in the world (4, 4); z is the axis.
-        prismatic: slides along z, or turns about it.
+        prismatic: whether it slides along z; else it turns about z.
         lower, upper: its limits, metres or radians.
     """
 
@@ -55,18 +55,20 @@ class SceneJoint:
 
 @dataclass(frozen=True, eq=False)
 class MovingBodies:
-    """Parts: first the robot's, then one for each attached body.
+    """The kernel's tables of what can move. Parts: the robot's, then one for each attached body.
 
     Attributes:
-        names: of the parts (P,); a link of several hulls has several.
-        own: how many of them are the robot's own.
-        parent, fixed, prismatic: the kernel's joint tree (n,), (n, 12), (n,).
+        names: names of the parts (P,); a link of several hulls has several.
+        own: how many of the parts are the robot's own.
+        parent: frame that each joint stands on (n,): see ``KinematicTree``.
+        fixed: pose of each joint's frame in its parent's at zero (n, 12).
+        prismatic: whether a joint slides (n,).
         all_joints: 0 .. n - 1 (n,).
         span: how far each sliding joint can slide, metres (n,).
         carries: (n + 1, n) whether a joint moves a frame.
         checked: (P, P) whether two parts may not touch.
-        owner: of each part (P,): see ``Moving``.
-        solids: the kernel's rows; what stands still in a view is not known yet.
+        owner: the owner of each part (P,): see ``Moving``.
+        solids: the kernel's rows; which of them stand still in a view is not known yet.
     """
 
     names: tuple[str, ...]
@@ -112,7 +114,7 @@ def moving_bodies(
         prismatic.append(joint.prismatic)
         span.append(joint.upper - joint.lower if joint.prismatic else 0.0)
         carries = np.pad(carries, ((0, 1), (0, 1)))
-        carries[n + 1, n] = 1
+        carries[n + 1, n] = 1  # the scene joint stands in the world, and moves its own frame only
         n += 1
     names = (*model.names, *(body.name for body in attached_bodies))
     owner = _owners(model, attached_bodies)
@@ -134,37 +136,37 @@ def moving_bodies(
 def _owners(model: CollisionModel, attached_bodies: tuple[AttachedBody, ...]) -> Ints:
     """The owner of each part (P,): see ``Moving``."""
     frame = dict(enumerate(model.part_frame.tolist())) | {s.part: s.frame for s in model.solids}
-    found = [
+    owners = [
         next((k for k, (a, b) in enumerate(model.arm_frames, 1) if a <= frame[part] < b), 0)
         for part in range(len(model.names))
     ]
-    return np.array([*found, *(BODY + k for k in range(len(attached_bodies)))], dtype=np.int64)
+    return np.array([*owners, *(BODY + k for k in range(len(attached_bodies)))], dtype=np.int64)
 
 
 def _rows(
     model: CollisionModel, attached_bodies: tuple[AttachedBody, ...], scene_joint: int, owner: Ints
 ) -> Moving:
-    """The hulls of links with spheres, the robot's other shapes, the attached bodies' solids."""
-    found = [
+    """The kernel's rows: hulls of links with spheres, the robot's other shapes, attached solids."""
+    rows = [
         (p, int(frame), Solid(HULL, np.zeros(3), np.eye(4), hull))
         for p, (frame, hull) in enumerate(zip(model.part_frame, model.hulls, strict=True))
     ]
-    found += [(s.part, s.frame, of_link_shape(s.shape, s.X_FS)) for s in model.solids]
+    rows += [(s.part, s.frame, of_link_shape(s.shape, s.X_FS)) for s in model.solids]
     for k, body in enumerate(attached_bodies):
         frame = scene_joint if body.frame < 0 else body.frame
-        found += [(len(model.names) + k, frame, solid) for solid in body.solids]
+        rows += [(len(model.names) + k, frame, solid) for solid in body.solids]
     balls = list(model.part_ball)
-    for _, _, solid in found[len(balls) :]:
+    for _, _, solid in rows[len(balls) :]:
         centre, radius = extent(solid)
         balls.append(np.array([*(solid.X[:3, :3] @ centre + solid.X[:3, 3]), radius]))
-    part = np.array([p for p, _, _ in found], dtype=np.int64)
-    still = np.zeros((len(found), 20), dtype=np.float32)
+    part = np.array([p for p, _, _ in rows], dtype=np.int64)
+    still = np.zeros((len(rows), 20), dtype=np.float32)
     still[:, OWNER] = owner[part]
     return Moving(
-        table([solid for _, _, solid in found]),
+        table([solid for _, _, solid in rows]),
         part,
-        np.array([frame for _, frame, _ in found], dtype=np.int64),
-        row12(np.array([s.X for _, _, s in found]).reshape(-1, 4, 4)).astype(np.float32),
+        np.array([frame for _, frame, _ in rows], dtype=np.int64),
+        row12(np.array([s.X for _, _, s in rows]).reshape(-1, 4, 4)).astype(np.float32),
         np.array(balls, dtype=np.float32).reshape(-1, 4),
         still,
         model.part_cluster,
@@ -176,11 +178,12 @@ def _rows(
 
 
 def _checked(
-    model: CollisionModel,
-    names: tuple[str, ...],
-    attached_bodies: tuple[AttachedBody, ...],
+    model: CollisionModel, names: tuple[str, ...], attached_bodies: tuple[AttachedBody, ...]
 ) -> NDArray[np.uint8]:
-    """Attached bodies against all parts but those they ignore and those on the same frame."""
+    """(P, P) whether two parts may not touch.
+
+    Attached bodies are checked against all parts except those they ignore and those on their frame.
+    """
     known = len(model.names)
     checked = np.zeros((len(names), len(names)), dtype=np.uint8)
     checked[:known, :known] = model.checked

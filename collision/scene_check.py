@@ -7,11 +7,11 @@ from galley.domain.errors import BadInput, InputError
 from galley.domain.scene.model import Scene
 from galley.domain.state import initial_state
 
-DEPTH = 0.002  # m; less is resting or leaning contact
+DEPTH = 0.002  # m; what is less deep is in contact, not in collision
 
 
 def check_start(world: PyBulletWorld) -> None:
-    """Raise BadInput if, at the start, an item or the robot is in collision or beyond its limits.
+    """Raise BadInput if an item or the robot starts in collision, or a joint beyond its limits.
 
     Each fault names the two bodies, the depth, and the line of the item (or of the robot's start).
     """
@@ -20,21 +20,27 @@ def check_start(world: PyBulletWorld) -> None:
     errors = [*_names(world), *_limits(world)]
     for names, distance in deep_pairs(world):
         key, subject, other = _culprit(scene, names)
-        what = f"at the start {subject} is {-1e3 * distance:.1f} mm deep in {other}"
-        errors.append(scene.fault(key, what))
+        fault = f"at the start {subject} is {-1e3 * distance:.1f} mm deep in {other}"
+        errors.append(scene.fault(key, fault))
     if errors:
         raise BadInput(errors)
 
 
 def deep_pairs(world: PyBulletWorld) -> list[tuple[tuple[str, str], float]]:
-    """The names of what is in collision as it stands, each pair with its distance (m, negative)."""
+    """The pairs of names that are in collision as the world is set, with their distances.
+
+    Distances are in metres, and negative. Pairs of the robot's links that it allows are left out.
+    """
     allowed = world.robot.allowed_self_collisions
     near = sorted(world.near_pairs(0.0).items())
     return [(p, distance) for p, distance in near if distance < -DEPTH and p not in allowed]
 
 
 def _culprit(scene: Scene, names: tuple[str, str]) -> tuple[str, str, str]:
-    """Key in the file, the body to blame (an item if there is one), and the other."""
+    """The key of the fault in the scene file, and the two bodies of a collision.
+
+    The first of them is to blame: an item if there is one, else the robot's link.
+    """
     items = scene.item_index
     for subject, other in (names, names[::-1]):
         if subject in items:
@@ -45,32 +51,33 @@ def _culprit(scene: Scene, names: tuple[str, str]) -> tuple[str, str, str]:
 
 
 def _names(world: PyBulletWorld) -> list[InputError]:
-    """Faults of names: of bodies and items that a link has, of links that there are not."""
+    """Faults of names: a body or item named like a link, and ``may_touch`` of an unknown link."""
     scene = world.scene
-    found = []
-    for section, things in (("bodies", scene.bodies), ("items", scene.items)):
-        for thing in things:
-            if thing.name in world.robot.links:
-                key = f"{section}.{thing.name}"
-                found.append(scene.fault(key, "a link of the robot has this name too"))
+    faults = []
+    for section, bodies in (("bodies", scene.bodies), ("items", scene.items)):
+        for named in bodies:
+            if named.name in world.robot.links:
+                key = f"{section}.{named.name}"
+                faults.append(scene.fault(key, "a link of the robot has this name too"))
     for body in scene.bodies:
         if unknown := [name for name in body.may_touch if name not in world.robot.links]:
-            what = f"the robot has no link '{unknown[0]}', its links are {list(world.robot.links)}"
-            found.append(scene.fault(f"bodies.{body.name}.may_touch", what))
-    return found
+            fault = f"the robot has no link '{unknown[0]}', its links are {list(world.robot.links)}"
+            faults.append(scene.fault(f"bodies.{body.name}.may_touch", fault))
+    return faults
 
 
 def _limits(world: PyBulletWorld) -> list[InputError]:
+    """A fault for each joint whose start is beyond its limits."""
     scene = world.scene
-    found = []
+    faults = []
     for group in world.robot.groups:
         q = scene.robot.q[world.robot.slice(group.name)]
         for j, joint in enumerate(group.joints):
             if not group.lower[j] - 1e-9 <= q[j] <= group.upper[j] + 1e-9:
                 key = f"robot.start.{group.name}"
-                what = (
+                fault = (
                     f"{joint} starts at {q[j]:.4f} {group.units[j]}, outside "
                     f"[{group.lower[j]:.4f}, {group.upper[j]:.4f}]"
                 )
-                found.append(scene.fault(key, what))
-    return found
+                faults.append(scene.fault(key, fault))
+    return faults

@@ -1,4 +1,4 @@
-"""SceneKernel: the States of a Scene as CollisionWorlds and Views.
+"""SceneKernel: makes the CollisionWorlds and Views of a Scene's States.
 
 The tables of shapes are made once per scene; a State only changes poses.
 """
@@ -22,11 +22,11 @@ from galley.robots.collision_model import collision_model
 from galley.robots.model import RobotModel
 
 _KEPT = 128  # worlds of the last States used; making one takes 1 ms
-_DIGITS = 9  # of poses, in metres: States that differ by less share a world
+_DIGITS = 9  # decimals of poses and joint values: States that differ by less share a world
 
 
 class SceneKernel:
-    """All States of one scene with one robot.
+    """Collision checks for all States of one scene with one robot.
 
     Args:
         scene: furniture, items and joints.
@@ -36,8 +36,8 @@ class SceneKernel:
     def __init__(self, scene: Scene, robot: RobotModel) -> None:
         self.scene = scene
         self.robot = robot
-        things: tuple[Body | Item, ...] = (*scene.bodies, *scene.items)
-        self._own = {t.name: [of_shape(s) for s in t.shapes if s.collision] for t in things}
+        bodies: tuple[Body | Item, ...] = (*scene.bodies, *scene.items)
+        self._own = {b.name: [of_shape(s) for s in b.shapes if s.collision] for b in bodies}
         self.names = tuple(self._own)
         self._fixed = fixed_bodies(self._own)  # all about the world's origin: each State moves them
         self._X_BS = {name: np.array([s.X for s in own]) for name, own in self._own.items() if own}
@@ -52,8 +52,8 @@ class SceneKernel:
         With ``driven``, the name of a scene joint, the bodies that it moves are attached to it,
         and its value is the last number of every configuration.
         """
-        found = self._world(state, driven)
-        return found if np.array_equal(np.asarray(found.q), state.q) else replace(found, q=state.q)
+        world = self._world(state, driven)
+        return world if np.array_equal(np.asarray(world.q), state.q) else replace(world, q=state.q)
 
     def _world(self, state: State, driven: str | None) -> CollisionWorld:
         """The world, with the robot's joints of the first such State.
@@ -66,7 +66,7 @@ class SceneKernel:
 
         def make() -> CollisionWorld:
             items = tuple(
-                Placement(*each) for each in zip(parents, map(frozen, poses), strict=True)
+                Placement(*placed) for placed in zip(parents, map(frozen, poses), strict=True)
             )
             return self._make(State(state.q, scene_q, items), driven)
 
@@ -91,16 +91,27 @@ class SceneKernel:
         margin: float = MARGIN,
         driven: str | None = None,
     ) -> View:
-        """One joint group in the world of ``state``, the robot's other joints as there."""
+        """The view of one joint group in ``state``; the robot's other joints stay where they are.
+
+        Args:
+            state: that of furniture, items and the robot.
+            group: ``arm``, ``base``, ``base+arm`` or ``all``.
+            allowed: pairs that may touch.
+            margin: metres to keep.
+            driven: name of a scene joint that moves too, see ``world``.
+        """
         allowed = allowed | self._standing
         return self._world(state, driven).view(group, state.q, allowed, margin)
 
     def checker(
         self, state: State, allowed: frozenset[Pair] = frozenset(), margin: float = MARGIN
     ) -> View:
-        """The view of the whole robot in ``state``, in which scene joints can move along.
+        """The view of the whole robot in ``state``, in which a scene joint can move along.
 
-        ``allowed`` pairs may touch.
+        Args:
+            state: that of furniture, items and the robot.
+            allowed: pairs that may touch.
+            margin: metres to keep.
         """
 
         def with_scene(Q: Array, scene_q: Array) -> tuple[View, Array]:
@@ -113,10 +124,10 @@ class SceneKernel:
     ) -> tuple[View, Array]:
         """The view that checks Q (m, n) with the scene joints at ``scene_q`` (m, nj), and its rows.
 
-        A scene joint that differs among the rows is the last number of each.
+        If a scene joint's value differs among the rows, it is the last number of each.
 
         Raises:
-            ValueError: more than one scene joint moves.
+            ValueError: the values of more than one scene joint differ.
         """
         moving = np.nonzero(np.ptp(scene_q, axis=0) > 0.0)[0]
         if len(moving) > 1:
@@ -128,6 +139,7 @@ class SceneKernel:
         return view, np.column_stack([Q, scene_q[:, moving]])
 
     def _make(self, state: State, driven: str | None) -> CollisionWorld:
+        """The world of a State: bodies at their poses, and what moves with robot or joint."""
         scene, poses = self.scene, dict[str, Array]()
         for name, X_BS in self._X_BS.items():
             if name in scene.item_index:  # one in the hand is hidden, wherever that is
@@ -143,8 +155,13 @@ class SceneKernel:
     def _attached_bodies(
         self, state: State, driven: str | None
     ) -> tuple[tuple[AttachedBody, ...], frozenset[str]]:
+        """The bodies that move with the robot or the driven joint, and their names.
+
+        An item in the hand moves with the palm, one in a hand that doesn't act with the base. The
+        bodies of the driven joint, and items in them, move with that joint.
+        """
         scene, fingers = self.scene, frozenset(self.robot.fingers)
-        resting, found = state.resting, []
+        resting, attached = state.resting, []
         moved = scene.moved_by(driven) if driven is not None else ()
         # Poses with the joint at zero, and the other joints as they are.
         scene_q = np.array(state.scene_q)
@@ -155,31 +172,33 @@ class SceneKernel:
             placed = state.items[k]
             if placed.parent == HAND:
                 X = self._X_FP @ placed.X_PI
-                found.append(
+                attached.append(
                     AttachedBody(item.name, self._palm, self._placed(item.name, X), fingers)
                 )
             elif k in resting:  # it stands still in the base, whose frame is its last joint's
                 ignored = self.robot.acting(resting[k]).hand_links
                 base = self.robot.slice("base").stop
-                found.append(
+                attached.append(
                     AttachedBody(item.name, base, self._placed(item.name, placed.X_PI), ignored)
                 )
             elif placed.parent != WORLD and placed.parent in moved:
                 X = scene.body_pose(placed.parent, scene_q) @ placed.X_PI
-                found.append(self._on_joint(item.name, X, driven, scene_q, frozenset()))
+                attached.append(self._on_joint(item.name, X, driven, scene_q, frozenset()))
         for name in moved:
             X = scene.body_pose(name, scene_q)
-            found.append(self._on_joint(name, X, driven, scene_q, furniture))
-        return tuple(found), frozenset(body.name for body in found)
+            attached.append(self._on_joint(name, X, driven, scene_q, furniture))
+        return tuple(attached), frozenset(body.name for body in attached)
 
     def _on_joint(
         self, name: str, X_W: Array, driven: str | None, scene_q: Array, passes: frozenset[str]
     ) -> AttachedBody:
+        """A body at X_W (4, 4) with the joint at zero, attached to the driven joint's frame."""
         assert driven is not None
         X_JW = np.linalg.inv(scene_joint(self.scene, driven, scene_q).X_WJ)
         return AttachedBody(name, -1, self._placed(name, X_JW @ X_W), passes=passes)
 
     def _placed(self, name: str, X: Array) -> tuple[Solid, ...]:
+        """The solids of a body that is at X (4, 4)."""
         return tuple(replace(s, X=frozen(X @ s.X)) for s in self._own[name])
 
 
@@ -190,6 +209,7 @@ def scene_joint(scene: Scene, name: str, scene_q: Array) -> SceneJoint:
     """
     joint = scene.joint(name)
     z = joint.axis
+    # x is the unit vector farthest from z, made square to it.
     x = np.eye(3)[int(np.argmin(np.abs(z)))]
     x = x - z * (z @ x)
     x = x / np.linalg.norm(x)
@@ -204,5 +224,5 @@ def scene_joint(scene: Scene, name: str, scene_q: Array) -> SceneJoint:
 
 
 def _rounded(values: Array) -> Array:
-    """Rounded to ``_DIGITS``, without negative zeros."""
+    """Values rounded to ``_DIGITS``, without negative zeros, whose bytes would differ."""
     return np.round(values, _DIGITS) + 0.0

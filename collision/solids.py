@@ -24,9 +24,10 @@ class Solid:
 
     Attributes:
         kind: BOX, CYLINDER, SPHERE or HULL.
-        size: half extents (3,), or radius and half length, or radius; padded with zeros. Metres.
+        size: (3,) metres: a box's half extents, a cylinder's radius and half length, or a sphere's
+            radius, padded with zeros.
         X: its pose (4, 4), in the world unless said otherwise.
-        hull: of a HULL.
+        hull: the hull of a HULL, else None.
     """
 
     kind: int
@@ -39,26 +40,26 @@ class Solid:
 
 
 def box(size: ArrayLike, at: ArrayLike = (0.0, 0.0, 0.0), turned: ArrayLike | None = None) -> Solid:
-    """A box of full extents ``size`` (3,), its middle ``at`` (3,), R (3, 3) ``turned``; metres."""
+    """A box of full extents ``size`` (3,), its middle ``at`` (3,), turned by R (3, 3); metres."""
     return Solid(BOX, 0.5 * _sizes(size, 3), _placed(at, turned))
 
 
 def cylinder(
     radius: float, length: float, at: ArrayLike = (0.0, 0.0, 0.0), turned: ArrayLike | None = None
 ) -> Solid:
-    """A cylinder along its own z, its middle ``at`` (3,), R (3, 3) ``turned``; metres."""
+    """A cylinder along its own z, its middle ``at`` (3,), turned by R (3, 3); metres."""
     return Solid(CYLINDER, _sizes((radius, 0.5 * length), 2), _placed(at, turned))
 
 
 def sphere(radius: float, at: ArrayLike = (0.0, 0.0, 0.0)) -> Solid:
-    """A sphere about ``at`` (3,); metres."""
+    """A sphere with its centre ``at`` (3,); metres."""
     return Solid(SPHERE, _sizes((radius,), 1), _placed(at, None))
 
 
 def convex(
     points: ArrayLike, at: ArrayLike = (0.0, 0.0, 0.0), turned: ArrayLike | None = None
 ) -> Solid:
-    """The convex hull of ``points`` (n, 3), placed ``at`` (3,) and ``turned`` (3, 3); metres."""
+    """The convex hull of ``points`` (n, 3), turned by R (3, 3), then moved to ``at``; metres."""
     X = _placed(at, turned)
     return Solid(HULL, frozen(np.zeros(3)), X, hull(np.asarray(points, dtype=np.float64)))
 
@@ -75,6 +76,7 @@ def _sizes(values: ArrayLike, count: int) -> Array:
 
 
 def _placed(at: ArrayLike, turned: ArrayLike | None) -> Array:
+    """The pose X (4, 4) of a position (3,) and a rotation (3, 3), by default none; read-only."""
     X = np.eye(4)
     X[:3, 3] = as_numbers(at, "at", (3,))
     if turned is not None:
@@ -84,22 +86,27 @@ def _placed(at: ArrayLike, turned: ArrayLike | None) -> Array:
 
 
 def check_finite(names: Sequence[str], owner: Ints, *rows: Floats) -> None:
-    """Raises a ValueError that names the owner (m,) of rows (m, ...) that are not finite."""
-    for each in rows:
-        if not np.isfinite(each).all():
-            bad = int(np.argmin(np.isfinite(each).all(axis=1)))
+    """Raises a ValueError if rows (m, ...) are not finite, with the name of the first one's owner.
+
+    Args:
+        names: of the owners.
+        owner: (m,) index of each row's owner.
+    """
+    for numbers in rows:
+        if not np.isfinite(numbers).all():
+            bad = int(np.argmin(np.isfinite(numbers).all(axis=1)))
             name = names[owner[bad]]
             raise ValueError(f"'{name}' has a size or place that is NaN or beyond float32")
 
 
 def of_shape(shape: Shape) -> Solid:
-    """A scene's shape, its pose that in its body."""
+    """A shape of a scene as a solid, whose pose X is X_BS, in the body's frame."""
     own = None if shape.points is None else hull(shape.points)
     return _of_kind(shape.kind, shape.size, shape.X_BS, own)
 
 
 def of_link_shape(shape: LinkShape, X: Array) -> Solid:
-    """A robot's link shape, at pose X (4, 4)."""
+    """A shape of a robot's link as a solid, at pose X (4, 4)."""
     return _of_kind(shape.kind, shape.size, X, shape.hull)
 
 
@@ -115,7 +122,7 @@ def _of_kind(kind: str, size: Array, X: Array, own: Hull | None) -> Solid:
 
 
 def extent(solid: Solid) -> tuple[Array, float]:
-    """A ball around a solid in its own frame: centre (3,) and radius."""
+    """A ball around a solid in its own frame: centre (3,) and radius, metres."""
     if solid.kind == HULL:
         assert solid.hull is not None
         centre = solid.hull.centre
@@ -126,7 +133,7 @@ def extent(solid: Solid) -> tuple[Array, float]:
 
 
 def bounds(solids: Solids, X: Array) -> tuple[Floats, Floats]:
-    """Lowest and highest corners (m, 3) of solids (m) at X (m, 4, 4)."""
+    """The axis-parallel boxes around m solids at X (m, 4, 4): lowest and highest corners (m, 3)."""
     shape, R = solids.shape, X[:, :3, :3]
     kind, size = shape[:, 0], shape[:, 1:4].astype(np.float64)
     reach = (np.abs(R) @ size[:, :, None])[:, :, 0]  # of boxes
@@ -135,6 +142,7 @@ def bounds(solids: Solids, X: Array) -> tuple[Floats, Floats]:
     if CYLINDER in kinds:
         rows = kind == CYLINDER
         axis = R[rows, :, 2]
+        # A disc whose axis has the component a along x reaches r sqrt(1 - a^2) along x.
         across = np.sqrt(np.maximum(0.0, 1.0 - axis**2))
         reach[rows] = size[rows, :1] * across + size[rows, 1:2] * np.abs(axis)
     if SPHERE in kinds:
@@ -165,7 +173,7 @@ def table(solids: Sequence[Solid]) -> Solids:
     if solids:
         shape[:, 0] = [solid.kind for solid in solids]
         shape[:, 1:4] = [solid.size for solid in solids]
-    n = k = 0
+    n = k = 0  # rows of planes and of vertices so far
     for row, solid in enumerate(solids):
         if solid.hull is not None:
             planes.append(np.column_stack([solid.hull.normals, solid.hull.offsets]))

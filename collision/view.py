@@ -1,4 +1,7 @@
-"""View: collision checks, proofs and distances for one joint group in a CollisionWorld."""
+"""View: collision checks, proofs and distances for one joint group in a CollisionWorld.
+
+Each method checks its arguments and calls one function of ``collision.kernel``.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,15 @@ _FAR = 1e3  # m, where compiled code, which has no infinity, looks for contacts 
 
 
 class Nearby(NamedTuple):
-    """Pairs of bodies that are near each other.
+    """Pairs of bodies that are near each other in some configurations, p in all.
 
     Attributes:
-        row: (p,) which of the configurations.
+        row: (p,) index of the configuration.
         distance: (p,) metres, negative where they overlap.
         required: (p,) metres that the two must keep at sampled states.
-        gradient: (p, k) how the distance grows with each joint, metres a radian or metre.
-        part, other: (p,) indices of the parts; ``other`` may be ~ the index of a fixed body.
+        gradient: (p, k) how the distance grows with each joint, metres per radian or metre.
+        part: (p,) index of the first one's part, see ``MovingBodies.names``.
+        other: (p,) index of the other one's part, or ~ the index of a fixed body.
     """
 
     row: NDArray[np.int64]
@@ -48,9 +52,11 @@ class View:
     Attributes:
         group: name of the joint group, ``base+arm`` for two.
         moving: positions in q of its joints (k,).
-        joints: their names (k,).
-        moving_bodies: what moves. bodies: names of what stands still.
-        arrays: what the kernel works on; table: their addresses, for compiled functions.
+        joints: names of its joints (k,).
+        moving_bodies: the tables of the robot and the attached bodies.
+        bodies: names of the bodies that stand still.
+        arrays: the arrays that the kernel works on.
+        table: their addresses, for compiled functions.
         with_scene: (Q (m, n), scene_q (m, nj)) -> the view with the scene joints there, and the
             rows to check in it; None if scene joints can't move.
     """
@@ -77,15 +83,15 @@ class View:
         return self.finer(0.5)
 
     def between(self, low: Array, high: Array) -> View:
-        """The same view, joints sampled between ``low`` and ``high`` (k,). They share scratch."""
+        """The same view with other limits, ``low`` and ``high`` (k,). They share their scratch."""
         return self._with("tree", low=low, high=high)
 
     def finer(self, factor: float) -> View:
-        """The same view, edges checked at ``factor`` times the step. They share their scratch."""
+        """The same view, edges sampled at ``factor`` times the step. They share their scratch."""
         return self._with("tree", step=self.arrays.tree.step * factor)
 
     def _with(self, part: str, **fields: NDArray[Any]) -> View:
-        """The same view with other arrays for some fields of a part."""
+        """The same view with other arrays for some fields of one tuple of ``arrays``."""
         from galley.collision.kernel.edges import functions
         from galley.collision.kernel.packed import pack
 
@@ -115,14 +121,19 @@ class View:
         return out
 
     def _with_scene(self, Q: Array, scene_q: Array) -> tuple[View, Array]:
+        """The view with the scene joints at ``scene_q``, and its rows: see ``with_scene``."""
         if self.with_scene is None:
-            raise ValueError("scene joints can be given where SceneKernel.checker made the view")
+            raise ValueError("scene_q needs a view that SceneKernel.checker made")
         return self.with_scene(Q, scene_q)
 
     def edges_free(self, A: ArrayLike, B: ArrayLike, exact: bool = False) -> NDArray[np.bool_]:
-        """Which straight edges from A (m, k) to B (m, k) are free at the step: (m,). Sampled.
+        """Which straight edges from A (m, k) to B (m, k) are free at sampled states: (m,).
 
-        For guidance: by the spheres alone, unless ``exact``.
+        For guidance, not a proof: see ``unproven``. A and the states up to B are a step apart; A
+        itself is not checked.
+
+        Args:
+            exact: check the hulls where spheres are too near; else the spheres decide.
         """
         from galley.collision.kernel.edges import segments_free
 
@@ -141,8 +152,8 @@ class View:
             required: metres that all must keep; the margin where omitted.
 
         Returns:
-            None if all is proven, else the first such edge's index, and the share of it, in
-            [0, 1], of a state on it that could not be proven.
+            None if the whole path is proven. Else the index of the first edge that isn't, and the
+            share of it, in [0, 1], of a state that could not be proven.
         """
         from galley.collision.kernel.edges import path_proven
 
@@ -162,7 +173,8 @@ class View:
             required: metres that all must keep; the margin where omitted.
 
         Returns:
-            None if all is proven, else the parameter of the first state that could not be.
+            None if the whole curve is proven, else the parameter of a state that could not be, in
+            the first such piece.
         """
         from galley.collision.kernel.edges import curve_proven
 
@@ -176,13 +188,14 @@ class View:
         lengths = np.diff(ends)
         if len(lengths) == 0 or not (lengths > 0.0).all():
             raise ValueError("a curve has at least one piece, and breaks that increase")
+        # Of a parameter in [0, 1] in each piece, as the kernel takes them.
         pieces *= lengths[:, None, None] ** np.arange(pieces.shape[1])[None, :, None]
         least = self._required(required) + self._rounding_of(pieces)
         piece, share, _ = curve_proven(self.table, pieces, steepest(pieces), least)
         return None if piece < 0 else float(ends[piece] + share * lengths[piece])
 
     def _required(self, required: float | None) -> float:
-        """Metres to prove; by default the margin."""
+        """Metres to prove, by default the margin; ValueError if they can't be proven."""
         if required is None:
             return float(self.arrays.checks.margins[0]) - ROUNDING
         if not (isfinite(required) and required >= 0.0):  # NaN would prove anything
@@ -196,18 +209,24 @@ class View:
         return float((reach @ (sizes * pieces.shape[1] * 2.0**-23)).max(initial=0.0))
 
     def nearby(self, states: ArrayLike, within: float) -> Nearby:
-        """Pairs that are nearer than what they must keep plus ``within`` metres, with gradients.
+        """Pairs nearer than what they must keep plus ``within`` metres, with gradients.
 
-        For configurations (m, k). A body of several solids has a row for each that is near.
+        A body of several solids has a row for each that is near.
+
+        Args:
+            states: configurations (m, k).
+            within: metres.
         """
         return self._nearby(configurations(states, len(self.moving)), within, False)
 
     def _nearby(self, rows: Array, within: float, least: bool) -> Nearby:
+        """``nearby``; with ``least`` as ``kernel.contacts.nearby`` says."""
         from galley.collision.kernel.contacts import GRADIENT, nearby
         from galley.collision.kernel.separation import WITNESS_SCRATCH
 
         _metres(within)
         bodies, room = self.moving_bodies, np.empty(WITNESS_SCRATCH)
+        # The kernel counts what has no room, so a second call has enough.
         given = bodies.all_joints, bodies.carries, rows, within, least, room
         size = 32 * len(rows) + 64
         while True:
@@ -225,31 +244,34 @@ class View:
     ) -> tuple[Contact, ...]:
         """Pairs nearer than ``within`` metres (default: the margin) at q (k,), nearest first.
 
-        Distances are the hulls', and where they overlap minus the depth along a face's normal. The
-        robot's own parts count where they are within 2 mm.
+        A distance is that of the hulls; where they overlap, minus the depth along a face's normal.
+        Two parts of the robot's own count only where they are within 2 mm.
         """
         if scene_q is not None:
             view, rows = self._with_scene(np.asarray(q)[None], scene_q[None])
             return view.contacts(rows[0], within=within)
-        margin, own_margin = (float(each) for each in self.arrays.checks.margins[:2])
+        margin, own_margin = (float(metres) for metres in self.arrays.checks.margins[:2])
         limit = margin if within is None else _metres(within)
         row = configuration(q, len(self.moving))[None]
         near = self._nearby(row, min(max(limit - margin, 0.0), _FAR), False)
-        found: dict[Pair, float] = {}
+        distances: dict[Pair, float] = {}  # a pair of bodies may have several rows
         names, owner = self.moving_bodies.names, self.moving_bodies.owner
         for a, b, d in zip(near.part.tolist(), near.other.tolist(), near.distance, strict=True):
             full = b < 0 or keeps_margin(owner[a], owner[b])
             if d < (limit if full else own_margin):
                 key = pair(names[a], names[b] if b >= 0 else self.bodies[~b])
-                found[key] = min(float(d), found.get(key, inf))
-        contacts = [Contact(a, b, d) for (a, b), d in found.items()]
+                distances[key] = min(float(d), distances.get(key, inf))
+        contacts = [Contact(a, b, d) for (a, b), d in distances.items()]
         return tuple(sorted(contacts, key=lambda c: c.distance))
 
     def clearances(self, states: ArrayLike, cap: float = 0.3) -> Array:
-        """Least distances (m,), at most ``cap``, between what moves and what stands still.
+        """Least distances (m,) between what moves and what stands still, in metres.
 
-        For configurations (m, k), by the hulls; where they overlap, minus the depth along a face's
-        normal.
+        By the hulls; where they overlap, minus the depth along a face's normal.
+
+        Args:
+            states: configurations (m, k).
+            cap: metres, the most that is returned; a smaller one is faster.
         """
         rows = configurations(states, len(self.moving))
         near = self._nearby(rows, cap - float(self.arrays.checks.margins[0]), True)
@@ -258,14 +280,14 @@ class View:
         return out
 
     def clearance(self, q: ArrayLike, cap: float = 0.3) -> float:
-        """``clearances`` of one configuration (k,)."""
+        """Least distance of one configuration (k,), in metres: see ``clearances``."""
         return float(self.clearances(configuration(q, len(self.moving))[None], cap)[0])
 
 
 def steepest(pieces: Array) -> Array:
     """Bounds (n, k) on the magnitude of the derivatives of polynomials (n, d + 1, k) on [0, 1].
 
-    The largest of the derivative's Bernstein coefficients.
+    The largest of the derivative's Bernstein coefficients: a polynomial stays within theirs.
     """
     degree = pieces.shape[1] - 1
     if degree == 0:
@@ -278,7 +300,7 @@ def steepest(pieces: Array) -> Array:
 
 
 def _metres(within: float) -> float:
-    """A distance, inf for any; ValueError if it is NaN, which nothing is nearer than."""
+    """A distance in metres, which may be infinite; ValueError if it is NaN."""
     if not within >= -inf:
         raise ValueError(f"within must be a number of metres, got {within}")
     return within
@@ -302,7 +324,7 @@ def configurations(states: ArrayLike, k: int) -> Array:
 
 def _plain(numbers: ArrayLike) -> Array:
     """A copy for compiled code; ValueError if it is not finite."""
-    found = as_input(numbers)
-    if not np.isfinite(found).all():  # compiled comparisons would call NaN free
+    copy = as_input(numbers)
+    if not np.isfinite(copy).all():  # compiled comparisons would call NaN free
         raise ValueError("a configuration must be made of finite numbers")
-    return found
+    return copy

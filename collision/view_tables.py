@@ -1,7 +1,7 @@
-"""What the views of one joint group share, whatever stands around the robot: made once and kept.
+"""The arrays that all views of one joint group share, whatever stands around the robot.
 
-That is the joints, what moves against what, and bounds on how far it moves. A view adds what stands
-still, its margin, and scratch of its own.
+They are made once and kept: the joints, the lists of what moves and which pairs are checked, and
+bounds on how far parts move. A view adds what stands still, its margin, and scratch of its own.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from galley.collision.view import LANES
 from galley.domain.frames import Array
 from galley.robots.model import RobotModel
 
-_STACK = 4096  # rows for stretches of an edge yet to be proven
+_STACK = 4096  # rows for stretches of a curve yet to be proven
 _STEP = {"m": 0.02, "rad": 0.05}  # the most a joint moves between two checked states of an edge
 _HEADING_STEP, _HEADING_WEIGHT = 0.03, 0.4  # a radian of turning counts like 0.4 m
 # m between the robot's own parts: PyBullet, which validates, reports contact of meshes 2 mm early.
@@ -34,7 +34,11 @@ _SELF_MARGIN = 0.002
 
 
 def metric(robot: RobotModel, group: str) -> list[tuple[float, float, float, float]]:
-    """For each joint of a group: lower and upper limit, weight in the metric, step on an edge."""
+    """For each joint of a group: lower and upper limit, weight in the metric, step on an edge.
+
+    Limits and steps are in rad or m. A joint that turns and is in one group with joints that slide
+    is a base's heading, whose weight is in metres per radian.
+    """
     own = robot.group(group)
     rows = []
     for j, unit in enumerate(own.units):
@@ -48,9 +52,10 @@ def metric(robot: RobotModel, group: str) -> list[tuple[float, float, float, flo
 def moving_joints(
     robot: RobotModel, group: str, joint: SceneJoint | None
 ) -> tuple[NDArray[np.int64], Array]:
-    """The joints of a group, a scene joint last: positions (k,), and (4, k) of limits.
+    """The joints of a group, a scene joint last: positions in q (k,), and rows (4, k).
 
-    Those are lower and upper limits, weights, and steps between checked states of an edge.
+    The rows are lower limits, upper limits, weights in the metric, and steps between the checked
+    states of an edge.
     """
     names = [g.name for g in robot.groups] if group == "all" else group.split("+")
     moving = [int(j) for name in names for j in np.arange(robot.size)[robot.slice(name)]]
@@ -64,7 +69,7 @@ def moving_joints(
 
 @lru_cache(maxsize=16)
 def resting(robot: RobotModel) -> Array:
-    """The middle (n,) of all joints' ranges, 0 where that is within them; read-only."""
+    """A configuration (n,): 0 where it is within a joint's range, else the middle; read-only."""
     low, high = robot.limits
     q = np.where((low <= 0.0) & (high >= 0.0), 0.0, 0.5 * (low + high))
     q.setflags(write=False)
@@ -79,16 +84,21 @@ def with_obstacles(
     margin: float,
     q: Array,
 ) -> KernelArrays:
-    """A view's own arrays among obstacles: what checks change is not ``shared``.
+    """A view's own arrays: the obstacles, the margin, and copies of all that checks change.
 
     Args:
-        shown: rows of the obstacles that count. allowed: (P, B) part against body.
-        margin: metres to keep to them. q: of all joints (n,).
+        shared: the arrays of the group, from ``group_arrays``.
+        obstacles: everything that stands still.
+        shown: rows of the obstacles that count.
+        allowed: (P, B) whether a part may touch a body.
+        margin: metres to keep to them.
+        q: values of all joints (n,).
     """
+    # To a multiple of 16, boxes that are far from everything.
     n = len(shown)
     bounds = np.full((6, LANES * max(1, -(-n // LANES))), 1e6, dtype=np.float32)
     bounds[:3, :n], bounds[3:, :n] = obstacles.low[shown].T, obstacles.high[shown].T
-    copies: Any = [each.copy() for each in shared.scratch]
+    copies: Any = [array.copy() for array in shared.scratch]
     return shared._replace(
         obstacles=obstacles,
         tree=shared.tree._replace(q=q),
@@ -118,8 +128,13 @@ def group_arrays(
     """The arrays that no check changes, filled, and the first contents of those that one does.
 
     Args:
-        q: float64 values of all joints (n,); those that move must be within their limits.
-        checked: uint8 (P, P), whether two parts must not touch.
+        moving: the tables of the robot and the attached bodies.
+        robot: names the joints of the group, and gives their limits.
+        group: name of the joint group.
+        joint: a scene joint that moves too.
+        q: bytes of the float64 values of all joints (n,); those that move must be within their
+            limits.
+        checked: bytes of uint8 (P, P), whether two parts may not touch.
     """
     tree = _tree(moving, robot, group, joint, np.frombuffer(q).copy())
     checks = _checks(moving, len(tree.moving))
@@ -155,7 +170,7 @@ def group_arrays(
 def _tree(
     moving: MovingBodies, robot: RobotModel, group: str, joint: SceneJoint | None, q: Array
 ) -> KinematicTree:
-    """The joints, those of a group moving, the others at q (n,)."""
+    """The joint tree, in which those of a group move and the others stay at q (n,)."""
     joints, (low, high, weights, step) = moving_joints(robot, group, joint)
     return KinematicTree(
         q=q,
@@ -172,11 +187,12 @@ def _tree(
 
 
 def _margins(margin: float) -> NDArray[np.float32]:
+    """``Checks.margins`` for a margin in metres; the hulls decide."""
     return np.array([margin + ROUNDING, _SELF_MARGIN, 1.0], dtype=np.float32)
 
 
 def _checks(moving: MovingBodies, k: int) -> Checks:
-    """Room for the lists of what is checked where ``k`` joints move; no obstacles."""
+    """Room for the lists of what is checked if ``k`` joints move, without obstacles."""
     most = moving.pairs
     return Checks(
         margins=_margins(0.0),
@@ -191,11 +207,12 @@ def _checks(moving: MovingBodies, k: int) -> Checks:
 
 
 def _scratch(moving: MovingBodies, tree: KinematicTree, checks: Checks) -> Scratch:
-    """Working memory."""
+    """The kernel's working memory, large enough for this tree and these checks."""
     n, rows = len(tree.q), len(checks.rows)
     clusters = int(np.diff(moving.solids.cluster).max(initial=1))
     spheres = int(np.diff(moving.solids.cluster_sphere).max(initial=1))
     spare = 3 * (clusters + spheres)
+    # In the order of the offsets that ``kernel.arrays`` names, from Q to LIMITS.
     sizes = (n, 12 * (n + 1), 3 * rows, 1, 1, 1, spare, n, 6 * (n + 1), rows)
     return Scratch(
         travel=np.zeros((3, len(checks.reach) + moving.pairs), dtype=np.float32),

@@ -1,4 +1,4 @@
-"""Compiles ahead of time: once per installation, in child processes, with progress messages.
+"""Compiles kernels ahead of time: once per installation, in child processes, with progress.
 
 Every use of compiled code calls ``ensure`` first. Two child processes compile what is missing, and
 the calling process always loads it from the cache, so the first run gives the same numbers, bit for
@@ -28,7 +28,9 @@ _log = logging.getLogger(__name__)
 KERNEL, PLANNERS, REACH = "collision checks", "motion planners", "the arm's reach"
 KINEMATICS, TIMING, RENDERER = "kinematics", "path timing", "the film's renderer"
 POLYGONS, PUSHING, CHAIN = "polygons", "pushing", "the kinematics of any arm"
-PARTS = {  # the longest first
+# Modules that are compiled together because they are used together, the longest part first. A text
+# is one module, or several that share so much that one process compiles them.
+PARTS = {
     KERNEL: (
         "collision.kernel.confirm collision.kernel.examine collision.kernel.contacts"
         " collision.kernel.prepare collision.kernel.edges",
@@ -38,10 +40,7 @@ PARTS = {  # the longest first
     KINEMATICS: ("robots.panda.ik_kernel",),
     CHAIN: ("robots.chain.chain_kernel",),
     RENDERER: ("viz.render.raster_kernel",),
-    TIMING: (
-        "optimization.kernel.dynamics",
-        "optimization.kernel.path_timing",
-    ),
+    TIMING: ("optimization.kernel.dynamics", "optimization.kernel.path_timing"),
     PUSHING: (
         "planar.pushing.simulation_kernel",
         "planar.pushing.arm_kernel",
@@ -49,26 +48,26 @@ PARTS = {  # the longest first
     ),
     POLYGONS: ("planar.geometry.polygon_kernel", "planar.geometry.support_kernel"),
 }
-"""What is compiled together because it is used together: texts of one module, or of some that share
-so much that one process compiles them."""
 
 _CHILD = "import sys; sys.path[:] = {path!r}; from galley.compiled.build import work; work()"
 # Numba writes an error, in colours, for each of the rules that it tries for a type.
 _CHILD_SETTINGS = {"NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1"}
-_RECORD = 256  # bytes of a group in the pipe from which the children take work: enough for any
-_Advance = Callable[[str, float], None]  # what is done, and to which share
+# Bytes in which a group is written to the pipe from which the children take work: each read takes
+# one group, so all have the same length, enough for any.
+_RECORD = 256
+_Advance = Callable[[str, float], None]  # says what is under way, and to which share it is done
 _ready: set[str] = set()  # parts that this process knows to be compiled
 _one_at_a_time = threading.Lock()
 
 
 class Progress(Protocol):
-    """Who hears of it; ``domain.listener.Listener`` is one."""
+    """An object that gets progress messages, such as a ``domain.listener.Listener``."""
 
     def stage(self, text: str) -> None:
-        """Something begins."""
+        """Called when compiling begins, or when something stands in its way."""
 
     def fraction(self, text: str, done: float) -> None:
-        """It is done to this share, in [0, 1]."""
+        """Called as compiling goes on; ``done`` is the share that is done, in [0, 1]."""
 
 
 def ensure(*parts: str, listener: Progress | None = None) -> float:
@@ -76,8 +75,8 @@ def ensure(*parts: str, listener: Progress | None = None) -> float:
 
     Args:
         parts: some of ``PARTS``.
-        listener: hears what is compiled and how far it is. By default that is logged as warnings,
-            which Python writes to stderr unless logging is set up.
+        listener: gets messages of what is compiled and how far it is. By default they are logged
+            as warnings, which Python writes to stderr unless logging is set up.
 
     Returns:
         Seconds spent.
@@ -105,7 +104,7 @@ def ensure(*parts: str, listener: Progress | None = None) -> float:
 
 @cache
 def module_of(part: str) -> ModuleType:
-    """A part's first module, compiled when it is asked for first."""
+    """A part's first module, compiled at the first call."""
     ensure(part)
     return importlib.import_module(f"galley.{PARTS[part][0]}")
 
@@ -117,12 +116,13 @@ def missing(*parts: str) -> list[str]:
 
 
 def _stamp(folder: Path, part: str) -> Path:
+    """The empty file that says that a part is in the cache."""
     return folder / f"{part.replace(' ', '-')}.{_runs_on()}.compiled"
 
 
 @cache
 def _runs_on() -> str:
-    """What machine code is for, besides its sources: Numba keeps a file for each."""
+    """The Python, Numba and processor that machine code is for, which share the cache's folder."""
     import llvmlite.binding
     import numba
 
@@ -136,20 +136,23 @@ def entries(part: str) -> list[Any]:
 
 
 def _entries(group: str) -> list[Any]:
+    """The entries of a group of modules, without those that a module imports from another."""
     modules = [importlib.import_module(f"galley.{name}") for name in group.split()]
     return [
-        each
+        function
         for module in modules
-        for each in vars(module).values()
-        if is_entry(each) and each.py_func.__module__ == module.__name__
+        for function in vars(module).values()
+        if is_entry(function) and function.py_func.__module__ == module.__name__
     ]
 
 
 def _logged(text: str, done: float) -> None:
+    """Progress as a warning in the log, for callers without a listener."""
     _log.warning("%s: %.0f%%", text, 100 * done)
 
 
 def _compile_here(parts: list[str], advance: _Advance) -> None:
+    """Compile parts in this process."""
     todo = [entry for part in parts for entry in entries(part)]
     for k, entry in enumerate(todo):
         advance("compiling", k / len(todo))
@@ -162,7 +165,7 @@ def _compile_in_folder(
     """Compile the missing parts in child processes, under the lock.
 
     Raises:
-        OSError: it can't be locked, or a child failed.
+        OSError: the lock file can't be locked, or a child failed.
     """
     with (folder / "lock").open("a") as lock:
         try:
@@ -171,7 +174,7 @@ def _compile_in_folder(
             say("waiting for another process, which compiles")
             fcntl.flock(lock, fcntl.LOCK_EX)
         left = missing(*parts)
-        if not left:
+        if not left:  # the process that held the lock has compiled them
             return
         say(f"compiling, once per installation, about a minute: {', '.join(left)}")
         _run_children([group for part in left for group in PARTS[part]], lock, advance)
@@ -182,8 +185,16 @@ def _compile_in_folder(
 def _run_children(groups: list[str], lock: IO[str], advance: _Advance) -> None:
     """Compile groups of modules in two processes.
 
-    Each takes the next group from one pipe when it is done with the last, and writes a line to
-    another for each entry. If this process is killed, they end at the next line.
+    Each child takes the next group from one pipe when it is done with the last, and writes a line
+    to another for each entry. If this process is killed, the children end at their next line.
+
+    Args:
+        groups: texts of module names.
+        lock: the open lock file, which the children inherit: it is locked until all have ended.
+        advance: called for each entry.
+
+    Raises:
+        ChildProcessError: a child failed.
     """
     total = sum(len(_entries(group)) for group in groups)
     (work_end, give), (lines_end, tell) = os.pipe(), os.pipe()
@@ -210,8 +221,8 @@ def _run_children(groups: list[str], lock: IO[str], advance: _Advance) -> None:
 def work() -> None:
     """The main function of a child: compile the groups of modules that stdin names.
 
-    Garbage is collected between them only: what Numba makes is many objects, most of which last, so
-    a quarter of the time would be the collector's.
+    Garbage is collected only between groups: Numba makes many objects, most of which last, so the
+    collector would take a quarter of the time.
     """
     gc.disable()
     compile_ahead()

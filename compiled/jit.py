@@ -13,26 +13,13 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 _ROOT = Path(__file__).resolve().parent.parent
-_PACKAGES = (
-    "compiled",
-    "robots",
-    "collision",
-    "motion",
-    "optimization",
-    "planar",
-    "viz",
-)
-# What compiled code depends on besides kernels: flags of the decorators, vectors, arm constants.
-_FROZEN = (
-    "compiled/jit.py",
-    "compiled/lanes.py",
-    "compiled/native.py",
-    "robots/panda/ik.py",
-)
+_PACKAGES = ("compiled", "robots", "collision", "motion", "optimization", "planar", "viz")
+# Files that compiled code depends on besides kernels: flags of the decorators, vectors, constants.
+_FROZEN = ("compiled/jit.py", "compiled/lanes.py", "compiled/native.py", "robots/panda/ik.py")
 _FAST = {"reassoc", "nsz", "contract", "nnan", "ninf", "arcp"}
-_KEPT = 5  # versions of the compiled code kept on disk, the last used
-_RECENT = 86400.0  # s since its last use, for which any version is kept
-_ahead: list[bool] = []  # not empty: see ``compile_ahead``
+_KEPT = 5  # versions of the compiled code that are kept on disk, those used last
+_RECENT = 86400.0  # s since a version's last use, for which it is kept in any case
+_ahead: list[bool] = []  # not empty in a process that only compiles: see ``compile_ahead``
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -59,18 +46,23 @@ def bare_kernel(function: _Function) -> _Function:
 
 
 def inlined(function: _Function) -> _Function:
-    """A function that becomes part of each kernel that calls it, under that kernel's rules.
+    """Make a function part of each kernel that calls it, under that kernel's rules.
 
-    For what one kernel calls: Numba compiles others to machine code, and again in their callers.
+    For functions that one kernel calls. Numba compiles any other one to machine code by itself, and
+    again within its callers.
     """
     return _compiled(function, inline="always")
 
 
 class Native:
-    """A function of ``count`` int64 (addresses or integers) that is called by its address.
+    """A function of int64 (addresses or integers) that is called by its address.
 
     Callers use ``compiled.native.call`` and don't contain it: a large function is compiled once
     instead of once in each caller.
+
+    Args:
+        function: takes integers and returns one.
+        count: how many it takes.
     """
 
     def __init__(self, function: Callable[..., Any], count: int) -> None:
@@ -82,8 +74,8 @@ class Native:
 
         signature = numba.types.int64(*[numba.types.int64] * self._count)
         options: Any = {"fastmath": _FAST, "error_model": "numpy", "_nrt": False}
-        with _cached_in_folder() as kept:
-            return numba.cfunc(signature, cache=kept, **options)(self.py_func)
+        with _cached_in_folder() as cached:
+            return numba.cfunc(signature, cache=cached, **options)(self.py_func)
 
     @property
     def address(self) -> int:
@@ -92,16 +84,16 @@ class Native:
 
 
 def native(count: int) -> Callable[[Callable[..., Any]], Native]:
-    """Decorator: make a function of ``count`` int64 a ``Native``."""
+    """Decorator that makes a function of ``count`` int64 a ``Native``."""
     return lambda function: Native(function, count)
 
 
 def entry(*types: Any) -> Callable[[_Function], _Function]:
-    """Decorator above a kernel that Python calls: its types, so that ``build`` can compile it.
+    """Decorator above a kernel that Python calls: says its types, so that ``build`` can compile it.
 
     Args:
-        types: of the arguments: texts of words such as ``i8`` for a number and ``f8:2`` for a
-            C-contiguous array of two dimensions; or Numba types.
+        types: types of the arguments: texts of words such as ``i8`` for a number and ``f8:2`` for
+            a C-contiguous array of two dimensions; or Numba types.
     """
 
     def decorate(function: _Function) -> _Function:
@@ -109,8 +101,8 @@ def entry(*types: Any) -> Callable[[_Function], _Function]:
         compiled.entry_types = types
         if _ahead:
             compiled.targetoptions["no_cpython_wrapper"] = False
-            with _cached_in_folder() as kept:
-                if kept:
+            with _cached_in_folder() as cached:
+                if cached:
                     compiled.enable_caching()
         return function
 
@@ -118,16 +110,17 @@ def entry(*types: Any) -> Callable[[_Function], _Function]:
 
 
 def compile_ahead() -> None:
-    """Make this process one that only compiles entries, before it imports them.
+    """Make this process one that only compiles entries; call it before importing them.
 
-    What they call is part of their code. By itself it needs no place in the cache, nor the wrapper
-    that Python calls: a quarter of the time.
+    The code of the functions that an entry calls is part of the entry's. By themselves they then
+    need no place in the cache, and no wrapper for calls from Python, which saves a quarter of the
+    time.
     """
     _ahead.append(True)
 
 
 def is_entry(found: Any) -> bool:
-    """Whether something is a kernel with an ``entry``, or a ``Native``."""
+    """Whether an object is a kernel with an ``entry``, or a ``Native``."""
     return isinstance(found, Native) or isinstance(getattr(found, "entry_types", None), tuple)
 
 
@@ -136,28 +129,30 @@ def compile_now(found: Any) -> None:
     if isinstance(found, Native):
         _ = found.address
         return
-    parts = (each.split() if isinstance(each, str) else [each] for each in found.entry_types)
-    found.compile(tuple(_typed(each) for part in parts for each in part))
+    parts = (given.split() if isinstance(given, str) else [given] for given in found.entry_types)
+    found.compile(tuple(_typed(word) for part in parts for word in part))
 
 
-def _typed(each: Any) -> Any:
+def _typed(word: Any) -> Any:
+    """The Numba type of a word of ``entry``, or a Numba type itself."""
     import numba
     import numpy as np
 
-    if not isinstance(each, str):
-        return each
-    name, _, dimensions = each.partition(":")
+    if not isinstance(word, str):
+        return word
+    name, _, dimensions = word.partition(":")
     number = numba.from_dtype(np.dtype(name))
     return numba.types.Array(number, int(dimensions), "C") if dimensions else number
 
 
 def _compiled(function: _Function, **options: Any) -> _Function:
+    """The function with Numba's decorator, under the options that all kernels have."""
     import numba
 
     options |= {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
     options["no_cpython_wrapper"] = bool(_ahead)
-    with _cached_in_folder() as kept:
-        return cast(_Function, numba.njit(cache=kept and not _ahead, **options)(function))
+    with _cached_in_folder() as cached:
+        return cast(_Function, numba.njit(cache=cached and not _ahead, **options)(function))
 
 
 @contextlib.contextmanager
@@ -190,7 +185,7 @@ def cache_folder() -> Path | None:
     folder = above / f"galley-{digest()}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        folder.touch()
+        folder.touch()  # its time is that of its last use: see ``_drop_old``
     except OSError:
         return None
     if not os.access(folder, os.W_OK):
@@ -218,41 +213,41 @@ def user_cache(kind: str) -> Path | None:
 
 
 def sources() -> list[Path]:
-    """All files that compiled code depends on, also for constants that it freezes.
+    """All files that compiled code depends on: kernels, and others whose constants it contains.
 
     Raises:
         FileNotFoundError: a package is missing. It has moved, and code compiled from its old
             contents would be used.
     """
-    found = [_ROOT / name for name in _FROZEN]
+    paths = [_ROOT / name for name in _FROZEN]
     for package in _PACKAGES:
         folder = _ROOT / package
         if not folder.is_dir():
             raise FileNotFoundError(folder)
-        found += [*folder.rglob("*_kernel.py"), *folder.rglob("kernel/*.py")]
-    return sorted(set(found))
+        paths += [*folder.rglob("*_kernel.py"), *folder.rglob("kernel/*.py")]
+    return sorted(set(paths))
 
 
 @cache
 def digest() -> str:
-    """A digest of the package's place, and of all compiled sources and their paths in it.
+    """A digest of the package's own path, and of all compiled sources and their paths in it.
 
     Numba keeps code by the path of its source, so each copy of the package has its own.
 
     Raises:
         FileNotFoundError: a package, or a file listed by name, is missing.
     """
-    found = hashlib.sha256(str(_ROOT).encode())
+    digested = hashlib.sha256(str(_ROOT).encode())
     for path in sources():
-        found.update(path.relative_to(_ROOT).as_posix().encode())
-        found.update(path.read_bytes())
-    return found.hexdigest()[:12]
+        digested.update(path.relative_to(_ROOT).as_posix().encode())
+        digested.update(path.read_bytes())
+    return digested.hexdigest()[:12]
 
 
 def _drop_old(above: Path) -> None:
-    """Remove the versions of compiled code that were used least recently, but none of today's."""
+    """Remove the versions of compiled code that were used least recently, but no recent one."""
     with contextlib.suppress(OSError):
         used = {folder: folder.stat().st_mtime for folder in above.glob("galley-*")}
-        for folder in sorted(used, key=lambda each: -used[each])[_KEPT:]:
+        for folder in sorted(used, key=lambda folder: -used[folder])[_KEPT:]:
             if used[folder] < time.time() - _RECENT:  # a process may be about to write there
                 shutil.rmtree(folder, ignore_errors=True)

@@ -45,9 +45,10 @@ class _Model(models.PrimitiveModel):  # type: ignore[misc]
 
 
 def _pointer(context: Any, builder: Any, kind: Any, array: Any, at: Any) -> Any:
+    """Code for a pointer to the vector that begins at an index of an array."""
     data = context.make_array(kind)(context, builder, array).data
-    place = builder.gep(data, [at])
-    return builder.bitcast(place, _VECTOR.as_pointer())
+    element = builder.gep(data, [at])
+    return builder.bitcast(element, _VECTOR.as_pointer())
 
 
 @intrinsic
@@ -56,6 +57,7 @@ def load(typing: Any, array: Any, at: Any) -> Any:
     result = lanes(array, types.intp)
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        # Aligned as a float32 is: ``at`` need not be a multiple of 16.
         return builder.load(_pointer(context, builder, sig.args[0], *args), align=4)
 
     return result, code
@@ -63,12 +65,12 @@ def load(typing: Any, array: Any, at: Any) -> Any:
 
 @intrinsic
 def store(typing: Any, array: Any, at: Any, value: Any) -> Any:
-    """Write 16 numbers to ``array[at : at + 16]``."""
+    """Writes 16 numbers to ``array[at : at + 16]`` of a contiguous float32 array."""
     result = types.void(array, types.intp, lanes)
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        place = _pointer(context, builder, sig.args[0], args[0], args[1])
-        builder.store(args[2], place, align=4)
+        pointer = _pointer(context, builder, sig.args[0], args[0], args[1])
+        builder.store(args[2], pointer, align=4)
         return context.get_dummy_value()
 
     return result, code
@@ -76,9 +78,10 @@ def store(typing: Any, array: Any, at: Any, value: Any) -> Any:
 
 @intrinsic
 def splat(typing: Any, value: Any) -> Any:
-    """A vector with the same number in all lanes."""
+    """A vector with the same float32 number in all lanes."""
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        # LLVM's idiom: into lane 0, then from there into all.
         first = builder.insert_element(
             ir.Constant(_VECTOR, ir.Undefined), args[0], ir.Constant(ir.IntType(32), 0)
         )
@@ -89,6 +92,8 @@ def splat(typing: Any, value: Any) -> Any:
 
 
 def _intrinsic_call(name: str, count: int) -> Callable[..., Any]:
+    """Code for a call of LLVM's vector intrinsic of this name and number of arguments."""
+
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         kind = ir.FunctionType(_VECTOR, [_VECTOR] * count)
         function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.v16f32")
@@ -99,35 +104,37 @@ def _intrinsic_call(name: str, count: int) -> Callable[..., Any]:
 
 @intrinsic
 def absolute(typing: Any, x: Any) -> Any:
-    """|x|."""
+    """The absolute value of each lane."""
     return lanes(lanes), _intrinsic_call("fabs", 1)
 
 
 @intrinsic
 def square_root(typing: Any, x: Any) -> Any:
-    """The square root."""
+    """The square root of each lane."""
     return lanes(lanes), _intrinsic_call("sqrt", 1)
 
 
 @intrinsic
 def nearest_integer(typing: Any, x: Any) -> Any:
-    """The nearest integer, as a float."""
+    """The nearest integer to each lane, as a float."""
     return lanes(lanes), _intrinsic_call("rint", 1)
 
 
 @intrinsic
 def maximum(typing: Any, x: Any, y: Any) -> Any:
-    """The maximum of two, lane by lane."""
+    """The larger of two numbers, lane by lane."""
     return lanes(lanes, lanes), _chosen(">")
 
 
 @intrinsic
 def minimum(typing: Any, x: Any, y: Any) -> Any:
-    """The minimum of two, lane by lane."""
+    """The smaller of two numbers, lane by lane."""
     return lanes(lanes, lanes), _chosen("<")
 
 
 def _chosen(comparison: str) -> Callable[..., Any]:
+    """Code that takes x where x compares so with y, else y, lane by lane."""
+
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         x, y = args
         return builder.select(builder.fcmp_ordered(comparison, x, y, flags=_FLAGS), x, y)
@@ -136,6 +143,8 @@ def _chosen(comparison: str) -> Callable[..., Any]:
 
 
 def _folded(comparison: str) -> Callable[..., Any]:
+    """Code for the extreme of the lanes: compares the upper half with the lower, four times."""
+
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         value, width = args[0], LANES
         undefined = ir.Constant(_VECTOR, ir.Undefined)
@@ -164,7 +173,7 @@ def reduce_max(typing: Any, x: Any) -> Any:
 
 @intrinsic
 def lane_indices(typing: Any) -> Any:
-    """0, 1, 2, ... 15."""
+    """A vector of each lane's own index: 0, 1, 2, ... 15."""
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         return ir.Constant(_VECTOR, [float(k) for k in range(LANES)])
@@ -194,6 +203,8 @@ def lowest_set_bit(typing: Any, bits: Any) -> Any:
 
 
 def _binary(function: Any, name: str) -> None:
+    """Makes an operator work on two vectors, by the LLVM instruction of this name."""
+
     class Template(AbstractTemplate):  # type: ignore[misc]
         def generic(self, args: Any, kws: Any) -> Any:
             if tuple(args) == (lanes, lanes):

@@ -1,6 +1,6 @@
 """Addresses of arrays and functions, and calls by address, inside compiled functions only.
 
-``compiled.jit.native`` says what they are for.
+They make functions whose callers don't contain them: see ``compiled.jit.Native``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numba.extending import intrinsic
 
 @intrinsic
 def address(typing: Any, array: Any) -> Any:
-    """The address of an array's data; the array must outlive its use."""
+    """The address of an array's data; the array must live as long as the address is used."""
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         data = context.make_array(sig.args[0])(context, builder, args[0]).data
@@ -27,7 +27,7 @@ def address(typing: Any, array: Any) -> Any:
 
 @intrinsic
 def call(typing: Any, function: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-    """Call the function of four int64 at the address ``function``."""
+    """Calls the function at the address ``function`` with four int64; returns its int64."""
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
         word = ir.IntType(64)
@@ -38,7 +38,7 @@ def call(typing: Any, function: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
 
 
 def reader(dtype: Any, dimensions: int) -> Any:
-    """A compiled function (address, rows, columns) -> the C-contiguous array at the address.
+    """Makes a compiled function (address, rows, columns) -> the C-contiguous array at the address.
 
     Args:
         dtype: Numba type of the elements.
@@ -59,16 +59,16 @@ def reader(dtype: Any, dimensions: int) -> Any:
 def array_in_row(context: Any, builder: Any, kind: Any, table: Any, row: int) -> Any:
     """Code for the array whose (address, rows, columns) are in a row of an int64 table."""
     word = context.get_value_type(types.intp)
-    place, *shape = (
+    at, *shape = (
         builder.load(builder.gep(table, [ir.Constant(word, 3 * row + k)])) for k in range(3)
     )
-    return _array(context, builder, kind, place, shape[: kind.ndim])
+    return _array(context, builder, kind, at, shape[: kind.ndim])
 
 
-def _array(context: Any, builder: Any, kind: Any, place: Any, shape: Any) -> Any:
-    """An array that owns no memory, so that no references to it are counted.
+def _array(context: Any, builder: Any, kind: Any, at: Any, shape: Any) -> Any:
+    """Code for an array at an address that owns no memory: no references to it are counted.
 
-    Uses no stack slot, so this can be inserted before existing code.
+    It is built in registers, without a stack slot, so it can be inserted before existing code.
     """
     model = context.data_model_manager[kind]
     value_type, pointer = model.get_value_type(), context.get_data_type(kind.dtype).as_pointer()
@@ -81,7 +81,7 @@ def _array(context: Any, builder: Any, kind: Any, place: Any, shape: Any) -> Any
         "parent": nothing,
         "nitems": shape[0] if one else builder.mul(*shape),
         "itemsize": item,
-        "data": builder.inttoptr(place, pointer),
+        "data": builder.inttoptr(at, pointer),
         "shape": cgutils.pack_array(builder, list(shape)),
         "strides": cgutils.pack_array(builder, strides),
     }

@@ -1,12 +1,15 @@
 """Robot models: joints, links, kinematics and collision shapes, without a physics engine.
 
-- ``model``: RobotModel, which all others use; ``kinematics``: what skills ask of an arm on a base
+- ``model``: RobotModel, which all others use; ``kinematics``: the interface of an arm's kinematics
 - ``panda/``: the Panda, fixed and mobile; ``urdf_arm``: any fixed arm; ``iiwa``: an example
-- ``assembly``: the model of a robot file; ``draft``: a first robot file of a URDF
+- ``chain/``: kinematics of any arm on a base
+- ``assembly``: the model of a robot file; ``draft``: a first robot file for a URDF
 - ``catalog``: the model of a scene's robot; ``inertials``: masses other than the URDF's
-- ``urdf_reader``, ``meshes``: reads URDF and mesh files, cuts meshes into convex parts
-- ``spheres/``: spheres that cover links; ``collision_model``: a robot made of them
-- ``files``: files of pybullet_data and of the user's cache
+- ``urdf_reader``, ``urdf_checks``, ``urdf_prepare``: reads, checks and prepares URDF files
+- ``meshes``: converts mesh files, and cuts meshes into convex parts
+- ``spheres/``: spheres that cover links; ``collision_model``: a robot's hulls, spheres and solids
+- ``files``: finds files of pybullet_data and of packages; ``base_urdf``: the base under an arm
+- ``gripper``: the measures of a gripper from its URDF
 """
 
 from importlib import import_module
@@ -22,7 +25,7 @@ __all__ = ["RobotModel", "mobile_panda", "panda_arm"]
 
 
 def __getattr__(name: str) -> object:
-    """``mobile_panda``, which brings kinematics along: validation is to do without."""
+    """``mobile_panda``, imported late, since it imports kinematics: validation must not."""
     if name != "mobile_panda":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return import_module("galley.robots.panda.models").mobile_panda

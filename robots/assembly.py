@@ -1,4 +1,4 @@
-"""A RobotModel from a robot file: base, arm and gripper as one URDF."""
+"""Makes a RobotModel from a robot file: base, arms and grippers as one URDF."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ from galley.robots.urdf_reader import (
 )
 
 _FINGER_RISE, _FINGER_JERK = 0.1, 0.05  # s to full speed of the fingers, to full acceleration
-_ON_FLOOR = 0.005  # m
+_ON_FLOOR = 0.005  # m: a base's shape whose lowest point is within this of the floor stands on it
 _APART = 1e-3  # m between the first joints of two arms, at least
-_LARGE, _ROUGH = 0.52, 0.03  # m, of a link longer than that the spheres may reach farther
-_EFFORT = {"rad": 200.0, "m": 1000.0}
-"""N m and N, of joints whose URDF states no effort."""
+_LARGE, _ROUGH = 0.52, 0.03  # m: spheres of a longer link may reach this far beyond its hulls
+_EFFORT = {"rad": 200.0, "m": 1000.0}  # N m and N, of joints whose URDF states no effort
 
 
 def described_robot(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
     """The model of a robot file, without kinematics.
 
     Args:
-        file: what it says. base: its base, with the room it has in the scene.
+        file: the contents of the robot file.
+        base: its base, with the room that it has in the scene.
 
     Raises:
         BadInput: the URDF, or what the robot file says of it, is wrong.
@@ -65,6 +65,17 @@ def described_robot(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
 
 
 def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
+    """``described_robot``, whose faults are still ValueErrors.
+
+    1. Read the URDF of the arms, mount the gripper if it has one of its own, and put them on a
+       base, or on a stand without shape.
+    2. Check that base, arms and fingers are chains in the order of q.
+    3. Measure each gripper, and add the frame of each hand.
+    4. State missing efforts, write the whole as one text, and check its shapes.
+    5. Find the pairs of links that are not checked for collision: declared ones, neighbours, those
+       that always touch, and what is rigid with a hand or moved by its fingers.
+    6. Make the model of each hand; they differ in which arm is called ``arm``.
+    """
     root, mounted = _arms_and_gripper(file)
     foot = foot_of(root)
     if file.drives and not base.in_urdf:
@@ -112,7 +123,7 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
     for k, (arm, (_, found)) in enumerate(zip(file.arms, hands, strict=True)):
         models[arm.hand] = RobotModel(
             name=file.name,
-            groups=tuple(_named(groups, k, [each.hand for each in file.arms])),
+            groups=tuple(_named(groups, k, [other.hand for other in file.arms])),
             links=links,
             allowed_self_collisions=frozenset(allowed),
             fingers=arm.gripper.fingers,
@@ -134,20 +145,21 @@ def _assembled(file: RobotFile, base: MobileBaseSpec) -> RobotModel:
 
 
 def _moving(arm: RobotFile) -> dict[str, tuple[float, float]]:
+    """The finger joints of an arm, with their values closed and open (m or rad)."""
     return {name: (closed, wide) for name, closed, wide in arm.gripper.joints}
 
 
 def _named(groups: Sequence[JointGroup], acting: int, hands: Sequence[str]) -> Iterator[JointGroup]:
-    """The groups as one hand sees them: those of the other arms bear their hands' names."""
+    """The groups for one acting hand: those of another arm get its hand's name before their own."""
     yield groups[0]
     for k, hand in enumerate(hands):
         for group in groups[1 + 2 * k : 3 + 2 * k]:
             yield group if k == acting else replace(group, name=f"{hand}_{group.name}")
 
 
-def _depth(found: FoundGripper) -> float:
-    """From H to T, along z."""
-    return float(found.X_RT[:3, 2] @ found.X_RT[:3, 3])
+def _depth(gripper: FoundGripper) -> float:
+    """The distance (m) from the hand's frame H to the grasp frame T, along z of T."""
+    return float(gripper.X_RT[:3, 2] @ gripper.X_RT[:3, 3])
 
 
 def _hand(
@@ -156,7 +168,10 @@ def _hand(
     """The link that carries an arm's gripper, and its measures; adds the frame of its hand.
 
     Args:
-        whole: changed. joints: all in q. mounted: root of a gripper with a URDF of its own, or "".
+        whole: the URDF, which is changed.
+        arm: what the robot file says of the arm.
+        joints: names of all joints in q.
+        mounted: root link of a gripper with a URDF of its own; empty if it has none.
     """
     moving, fingers = _moving(arm), arm.gripper.fingers
     first = _joint(whole, next(iter(moving)))
@@ -183,7 +198,7 @@ def _hand(
 def _wheels(
     tree: JointTree, shapes: Iterable[LinkShape], base_links: Collection[str]
 ) -> tuple[str, ...]:
-    """The links of a base that stand on the floor, its lowest shapes; ValueError if it is sunk."""
+    """The links of a base that stand on the floor; ValueError if one reaches below it."""
     ends: dict[str, float] = {}
     for shape in shapes:
         if shape.link in base_links:
@@ -199,25 +214,25 @@ def _wheels(
 
 
 def _arms_and_gripper(file: RobotFile) -> tuple[ET.Element, str]:
-    """The URDF of the arms with their grippers, and a mounted gripper's root; empty if none is."""
+    """The URDF of the arms with their grippers, and the root link of a mounted gripper, or ""."""
     spec, moving = file.gripper, _moving(file)
-    others = {name for each in file.others for name in (*each.arm, *_moving(each))}
+    others = {name for arm in file.others for name in (*arm.arm, *_moving(arm))}
     path = find_package_file(file.urdf, Path(file.source))
     root = read_urdf(path)
     for link in file.without:
         _remove(root, _below(root, link, "without"))
     moved = {*file.arm, *others} if spec.mount else {*file.arm, *moving, *others}
     check_moved(root, path, moved, speeds=any("velocity" not in dict(e.limits) for e in file.arms))
-    fingers = [name for each in file.arms for name in each.gripper.fingers]
+    fingers = [name for arm in file.arms for name in arm.gripper.fingers]
     hulls = file.convex_parts, _moved(root, fingers, {*moving, *others}), file.convex_slack
     movable = {str(e.get("name")) for e in root.iter("joint") if e.get("type") in MOVABLE} - moved
     for name, value in file.held:
         if name not in movable:
-            raise ValueError(f"held: no joint to be held '{name}'{did_you_mean(name, movable)}")
+            raise ValueError(f"held: '{name}' is no joint outside q{did_you_mean(name, movable)}")
         joint = _joint(root, name)
         limits = limit_of(joint, "lower", -np.inf), limit_of(joint, "upper", np.inf)
         if joint.get("type") != "continuous" and not limits[0] <= value <= limits[1]:
-            raise ValueError(f"held: '{name}' goes from {limits[0]:g} to {limits[1]:g}")
+            raise ValueError(f"held: '{name}' has limits from {limits[0]:g} to {limits[1]:g}")
     prepare(root, path, moved, *hulls, dict(file.held))
     if spec.mount is None:
         return root, ""
@@ -230,6 +245,7 @@ def _arms_and_gripper(file: RobotFile) -> tuple[ET.Element, str]:
     prepare(own, own_path, moving, *hulls)
     link, xyz, rpy = spec.mount
     _below(root, link, "gripper.mount")
+    # Names that both URDFs have would be ambiguous: the gripper's are changed.
     for kind in ("link", "joint"):
         both = {e.get("name", "") for e in root.findall(kind)}
         both &= {e.get("name", "") for e in own.findall(kind)}
@@ -241,9 +257,9 @@ def _arms_and_gripper(file: RobotFile) -> tuple[ET.Element, str]:
 
 
 def _moved(root: ET.Element, links: Iterable[str], joints: Collection[str]) -> list[str]:
-    """Those of the links that one of the joints moves."""
-    found = ways(root)
-    return [n for n in links if any(e.get("name") in joints for e in found.get(n, ()))]
+    """The links that one of the joints moves."""
+    carriers = ways(root)
+    return [n for n in links if any(e.get("name") in joints for e in carriers.get(n, ()))]
 
 
 def _remove(root: ET.Element, links: Collection[str]) -> None:
@@ -255,15 +271,18 @@ def _remove(root: ET.Element, links: Collection[str]) -> None:
 
 
 def _below(root: ET.Element, link: str, key: str) -> set[str]:
-    """A link, which is named by a key of the robot file, and all that it carries."""
-    found = ways(root)
-    if link not in found:
-        raise ValueError(f"{key}: the URDF has no link '{link}'{did_you_mean(link, found)}")
-    return {n for n, way in found.items() if link in (n, *(joined_link(e, "parent") for e in way))}
+    """A link and all links that it carries; ``key`` of the robot file names it in a fault."""
+    carriers = ways(root)
+    if link not in carriers:
+        raise ValueError(f"{key}: the URDF has no link '{link}'{did_you_mean(link, carriers)}")
+    return {n for n, w in carriers.items() if link in (n, *(joined_link(e, "parent") for e in w))}
 
 
 def _check_chain(whole: ET.Element, file: RobotFile, joints: tuple[str, ...]) -> None:
-    """Raise ValueError unless base and one arm stand on each other in their order."""
+    """Raise ValueError unless each joint of base and one arm carries the next.
+
+    The finger joints must come behind the arm's last one.
+    """
     known = [str(e.get("name")) for e in whole.iter("joint")]
     fingers = [name for name, _, _ in file.gripper.joints]
     missing = [
@@ -283,6 +302,7 @@ def _check_chain(whole: ET.Element, file: RobotFile, joints: tuple[str, ...]) ->
 
 
 def _joint(whole: ET.Element, name: str) -> ET.Element:
+    """The <joint> of a name, which exists."""
     return next(e for e in whole.iter("joint") if e.get("name") == name)
 
 
@@ -290,7 +310,7 @@ def _check_apart(whole: ET.Element, arms: Sequence[RobotFile]) -> None:
     """Raise ValueError if two arms stand in one place."""
     tree = read_tree(ET.tostring(whole, encoding="unicode"), ())
     for one, other in itertools.combinations(arms, 2):
-        joints = (_joint(whole, each.arm[0]) for each in (one, other))
+        joints = (_joint(whole, arm.arm[0]) for arm in (one, other))
         feet = [tree.link(joined_link(e, "parent"))[1] @ origin_of(e) for e in joints]
         if np.linalg.norm(feet[0][:3, 3] - feet[1][:3, 3]) < _APART:
             raise ValueError(
@@ -301,7 +321,7 @@ def _check_apart(whole: ET.Element, arms: Sequence[RobotFile]) -> None:
 def _finger_group(
     elements: Mapping[str, ET.Element], moving: Mapping[str, tuple[float, float]]
 ) -> JointGroup:
-    """The finger joints, between closed and open."""
+    """The group ``fingers`` from closed to open; ValueError if the URDF's limits are narrower."""
     plain = joint_group([elements[name] for name in moving], MotionLimits())
     ends = np.sort(np.array(list(moving.values())), axis=1)
     outside = (ends[:, 0] < plain.lower - 1e-6) | (ends[:, 1] > plain.upper + 1e-6)
@@ -320,7 +340,7 @@ def _finger_group(
 
 
 def _weld(whole: ET.Element, tree: JointTree, finger: str) -> None:
-    """Give a finger the shapes of what is fixed to it: a pad and its finger both touch an item."""
+    """Give a finger the shapes of the links fixed to it, such as a pad: they touch items too."""
     joint, X_JF = tree.link(finger)
     links = {str(e.get("name")): e for e in whole.iter("link")}
     for name, link in links.items():
@@ -337,10 +357,18 @@ def _weld(whole: ET.Element, tree: JointTree, finger: str) -> None:
 def _add_pads(
     whole: ET.Element, fingers: tuple[str, str], pads: Sequence[tuple[Array, Array]]
 ) -> bool:
-    """Put boxes on the pads of fingers that are meshes; whether there are any.
+    """Put boxes on the pads of fingers that are meshes.
 
-    Bullet finds wrong normals on a hull with many corners: what lies flat on a pad then
+    Bullet finds wrong normals on a hull with many corners: an item that lies flat on a pad then
     clings to it.
+
+    Args:
+        whole: the URDF, which is changed.
+        fingers: names of the links.
+        pads: for each finger, the pose of the box in its link (4, 4), and its size (3,), m.
+
+    Returns:
+        Whether there are any.
     """
     added = False
     for finger, (X_LS, size) in zip(fingers, pads, strict=True):
@@ -354,7 +382,7 @@ def _add_pads(
 
 
 def _state_efforts(joints: Iterable[ET.Element]) -> None:
-    """Give joints that state no effort one: a motor without any would not move."""
+    """Give joints that state no effort a default: a motor without any would not move."""
     for joint in joints:
         if not limit_of(joint, "effort") > 0.0:
             limit = joint.find("limit")

@@ -1,4 +1,4 @@
-"""URDF elements of what an arm stands on: a wheeled base, or nothing that is seen.
+"""URDF elements of a base under an arm: a wheeled one, or a stand without shape.
 
 Three joints move it: ``base_x``, ``base_y``, ``base_heading``. A wheeled base is a chassis on four
 wheels with a column for the arm. Frames: B the base (on the floor under the middle of the chassis,
@@ -17,8 +17,8 @@ from galley.robots.model import JointGroup
 
 Vector = Sequence[float]
 _ZERO = (0.0, 0.0, 0.0)
+# The link that carries an arm without a base that drives.
 STAND = "stand"
-"""The link that carries an arm without a base that drives."""
 
 # Colours (rgba). URDF names each one once, on its first use.
 _DARK = ("base_dark", "0.17 0.19 0.22 1")
@@ -30,13 +30,13 @@ _LAMP = ("base_lamp", "0.95 0.97 1.00 1")
 
 _CHASSIS_MASS = 60.0  # kg; ours: enough to carry an arm of 18 kg without tipping over
 _COLUMN_MASS = 8.0  # kg
-_STAND_MASS = 1e6  # kg: what the arm stands on does not give way
+_STAND_MASS = 1e6  # kg: so heavy that a stand does not give way
 _CARRIER_MASS = 0.1  # kg, of the two links between the base's joints, which have no shape
-_EFFORT = (1000.0, 1000.0, 500.0)  # N, N, N m
+_EFFORT = (1000.0, 1000.0, 500.0)  # N, N, N m, of the base's joints
 
 
 def base_group(spec: MobileBaseSpec) -> JointGroup:
-    """x, y and heading of the base, with the limits of its spec."""
+    """The group ``base``: x, y and heading, with the limits of the base's spec."""
     limits = (spec.lower, spec.upper, spec.velocity, spec.acceleration, spec.jerk)
     units, differential = ("m", "m", "rad"), spec.differential
     return JointGroup("base", spec.joints, units, *map(frozen, limits), differential=differential)
@@ -56,15 +56,23 @@ def base_elements(spec: MobileBaseSpec, foot: str, mount: str) -> list[ET.Elemen
 def stand_elements(
     spec: MobileBaseSpec, foot: str, xyz: Vector, rpy: Vector, drives: bool = False
 ) -> list[ET.Element]:
-    """The same for an arm that stands still, or brings its own base: a frame without shape, and the
-    foot there."""
+    """As ``base_elements``, for an arm that stands still or whose URDF has a base.
+
+    The arm's foot is on a frame without shape.
+
+    Args:
+        spec: limits of the base's three joints.
+        foot: name of the URDF's root link.
+        xyz, rpy: where the foot stands on that frame, m and rad.
+        drives: whether it is a base that drives.
+    """
     mass = _CARRIER_MASS if drives else _STAND_MASS
     frame = _link(STAND, mass, (0, 0, 0), (1.0, 1.0, 1.0))
     return [*_planar(spec, frame), _joint(f"{foot}_mount", "fixed", STAND, foot, xyz, rpy)]
 
 
 def _planar(spec: MobileBaseSpec, base: ET.Element) -> list[ET.Element]:
-    """From ``world`` to the base, over its three joints."""
+    """Links and joints from ``world`` over the base's three joints to its link."""
     axes = ("1 0 0", "0 1 0", "0 0 1")
     chain = ("world", "base_x_carrier", "base_y_carrier", str(base.get("name")))
     elements = [ET.Element("link", name="world")]
@@ -81,7 +89,7 @@ def _planar(spec: MobileBaseSpec, base: ET.Element) -> list[ET.Element]:
 
 
 def _chassis(spec: MobileBaseSpec) -> ET.Element:
-    """The chassis: one collision box; a body with wheels, within its footprint, to look at."""
+    """The chassis: one collision box, and a body with wheels within its footprint to look at."""
     length, width, top = spec.size
     gap = spec.ground_gap
     middle = (0.0, 0.0, 0.5 * (gap + top))
@@ -199,7 +207,7 @@ def _cylinder(radius: float, length: float) -> ET.Element:
 
 
 def _text(vector: Vector) -> str:
-    """Numbers as URDF writes them."""
+    """Numbers as the text of a URDF's attribute."""
     return " ".join(repr(float(value)) for value in vector)
 
 

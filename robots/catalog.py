@@ -1,4 +1,4 @@
-"""Which RobotModel a scene's robot is: the one place where a scene's robot is constructed.
+"""Constructs the RobotModel of a scene's robot: by a name, or from a robot file.
 
 Kinematics are imported late: validation does without them.
 """
@@ -20,12 +20,12 @@ SHIPPED = {"mobile_panda": mobile_panda_description}
 
 
 def robot_of(spec: RobotSpec) -> RobotModel:
-    """The model of a scene's robot; made once for the same name or file, and base."""
+    """The model of a scene's robot. Specs of the same name or file, and base, share one."""
     return _robot(spec.model, spec.file, spec.base)
 
 
 def description_of(spec: RobotSpec) -> RobotModel:
-    """The same without kinematics, for who computes poses by itself."""
+    """The model of a robot without kinematics: for callers that compute poses themselves."""
     return _description(spec.model, spec.file, spec.base)
 
 
@@ -39,7 +39,8 @@ def _robot(model: str, file: RobotFile | None, base: MobileBaseSpec) -> RobotMod
         for made, own in zip(_description(model, file, base).hands, file.arms, strict=True):
             arm, fingers = (made.group(name).joints for name in ("arm", "fingers"))
             chain = chain_of(made.urdf, arm, made.palm, fingers)
-            # An arm of less than six joints keeps the grasp centre, misses the hand's direction.
+            # An arm of less than six joints is solved for the grasp centre, within a tilt of the
+            # hand; others are solved for the hand.
             solved = (made.X_LT, file.spacing.tilt) if len(arm) < 6 else (np.eye(4), 0.0)
             rest, first = np.array(own.folded), made.slice("arm").start
             kinematics = ChainKinematics(chain, rest, *solved, first)

@@ -1,7 +1,7 @@
-"""A robot's collision model: spheres and solids on the frames of its joint tree.
+"""CollisionModel: a robot's hulls, covering spheres and solids on the frames of its joint tree.
 
-The convex hull of each mesh is a part with covering spheres in three levels; a link's boxes,
-cylinders and spheres make one of solids. So there may be several parts of one name.
+The convex hull of each mesh is a part with covering spheres in three levels. A link's boxes,
+cylinders and spheres together are a part of solids. So several parts may have one name.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from galley.robots.urdf_reader import Ints, JointTree, LinkShape, link_shapes, r
 
 Arrays = Mapping[str, Any]
 _LAYOUT = 4  # version of the cached arrays
+# The cached arrays that are no attributes of CollisionModel.
 _OF_HULLS = ("links", "hull_vertices", "hull_vertices_end", "hull_planes", "hull_planes_end")
 
 
@@ -40,7 +41,10 @@ class SolidOnFrame:
     """A box, cylinder or sphere of a link, posed in the frame that moves it.
 
     Attributes:
-        part: index of its part. frame: of the tree. X_FS: its pose there (4, 4).
+        part: index of its part.
+        frame: frame of the tree that moves it.
+        shape: kind and size.
+        X_FS: its pose in that frame (4, 4).
     """
 
     part: int
@@ -58,19 +62,19 @@ class CollisionModel:
     Attributes:
         tree: the joints.
         names: link of each part (P,); a link whose meshes make several hulls has several.
-        part_frame: frame of each hull (S,).
+        part_frame: frame that moves each hull (S,).
         part_ball: a ball around each hull's spheres (S, 4).
         part_cluster: where each hull's clusters begin (S + 1,).
         cluster_ball: a ball around each cluster (C, 4).
         cluster_sphere: where each cluster's spheres begin (C + 1,).
-        spheres: (N, 4).
+        spheres: all spheres (N, 4).
         part_excess: how far a part's spheres reach beyond its hull, metres (S,).
-        hulls: in the part's frame (S,).
-        solids: of the other parts.
-        checked: whether two parts must not touch (P, P).
-        carries: whether a joint moves a frame (n + 1, n).
-        arm_frames: of a robot with several arms the first frame of each and its hand, and the one
-            after the last; else empty.
+        hulls: the hulls, in the part's frame (S,).
+        solids: the solids of the other parts.
+        checked: whether two parts may not touch (P, P).
+        carries: whether joint j moves frame f (n + 1, n).
+        arm_frames: for each arm of a robot with several, the first frame of arm and hand, and the
+            one after the last; else empty.
     """
 
     tree: JointTree
@@ -105,10 +109,11 @@ def _model(
     excess: tuple[tuple[str, float], ...],
     arms: tuple[tuple[int, int], ...],
 ) -> CollisionModel:
+    """``collision_model`` by the parts of the robot that it depends on."""
     tree = read_tree(urdf, joints)
-    # The whole is kept, too, so that a later start reads no mesh.
+    # All arrays are cached as well as each link's, so that a later start reads no mesh.
     name = f"robot-{_robot_digest(urdf, joints, excess)}"
-    arrays = _kept(name, lambda: _covered(urdf, tree, dict(excess)))
+    arrays = _cached(name, lambda: _covered(urdf, tree, dict(excess)))
     plain: dict[str, list[LinkShape]] = {}
     for shape in link_shapes(urdf, meshes=False):
         plain.setdefault(shape.link, []).append(shape)
@@ -118,7 +123,7 @@ def _model(
     for k, (link, own) in enumerate(plain.items()):
         frame, X_FL = tree.link(link)
         solids += [SolidOnFrame(len(links) + k, frame, s, frozen(X_FL @ s.X_LS)) for s in own]
-    made: dict[str, Any] = {
+    attributes: dict[str, Any] = {
         k: frozen(v) if v.dtype.kind == "f" else v for k, v in arrays.items() if k not in _OF_HULLS
     }
     corners, planes = (
@@ -136,11 +141,11 @@ def _model(
         checked=_checked(names, tree, allowed),
         carries=_carries(tree),
         arm_frames=arms,
-        **made,
+        **attributes,
     )
 
 
-def _kept(name: str, make: Callable[[], Arrays]) -> Arrays:
+def _cached(name: str, make: Callable[[], Arrays]) -> Arrays:
     """The result of ``make``, cached on disk in a file of this name."""
     folder = user_cache("spheres")
     if folder is None:
@@ -158,24 +163,24 @@ def _kept(name: str, make: Callable[[], Arrays]) -> Arrays:
 
 
 def _robot_digest(urdf: str, joints: tuple[str, ...], excess: tuple[tuple[str, float], ...]) -> str:
-    """Of the URDF, the joints, the excess, and each mesh file's size and modification time."""
-    found = hashlib.sha256(f"{_LAYOUT} {joints} {excess} {urdf}".encode())
+    """A digest of URDF, joints, excess, and the size and modification time of each mesh file."""
+    digested = hashlib.sha256(f"{_LAYOUT} {joints} {excess} {urdf}".encode())
     for mesh in ET.fromstring(urdf).iter("mesh"):
         file = Path(mesh.get("filename", "").removeprefix("file://"))
         with contextlib.suppress(OSError):
             about = file.stat()
-            found.update(f"{about.st_size} {about.st_mtime_ns}".encode())
-    return found.hexdigest()[:20]
+            digested.update(f"{about.st_size} {about.st_mtime_ns}".encode())
+    return digested.hexdigest()[:20]
 
 
 def _covering(hull: Hull, excess: float, link: str) -> Covering:
-    """The covering of a hull, cached: the same wherever the arm stands and whatever it carries."""
-    kept = _kept(f"link-{digest(hull, excess)}", lambda: vars(covering_of(hull, excess, link)))
-    return Covering(**{**kept, "excess": float(kept["excess"])})
+    """The covering of a link's hull, cached for any robot and any pose of the arm's foot."""
+    arrays = _cached(f"link-{digest(hull, excess)}", lambda: vars(covering_of(hull, excess, link)))
+    return Covering(**{**arrays, "excess": float(arrays["excess"])})
 
 
 def _covered(urdf: str, tree: JointTree, excess: dict[str, float]) -> Arrays:
-    """Spheres and hulls of all meshes: attributes of CollisionModel, links, and ``_OF_HULLS``."""
+    """Spheres and hulls of all meshes: some attributes of CollisionModel, and ``_OF_HULLS``."""
     shapes = [shape for shape in link_shapes(urdf) if shape.hull is not None]
     rows: dict[str, list[Any]] = {name: [] for name in ("ball", "cluster", "sphere", "size")}
     count = [0]
@@ -218,20 +223,22 @@ def _covered(urdf: str, tree: JointTree, excess: dict[str, float]) -> Arrays:
 def _checked(
     names: tuple[str, ...], tree: JointTree, allowed: frozenset[tuple[str, str]]
 ) -> NDArray[np.bool_]:
-    found = np.zeros((len(names), len(names)), dtype=bool)
+    """``CollisionModel.checked``: not for parts of one link, on one frame, or of allowed pairs."""
+    checked = np.zeros((len(names), len(names)), dtype=bool)
     for i, a in enumerate(names):
         for j, b in enumerate(names):
-            found[i, j] = a != b and (min(a, b), max(a, b)) not in allowed
-            found[i, j] &= tree.link(a)[0] != tree.link(b)[0]  # on one frame: rigid
-    found.setflags(write=False)
-    return found
+            checked[i, j] = a != b and (min(a, b), max(a, b)) not in allowed
+            checked[i, j] &= tree.link(a)[0] != tree.link(b)[0]  # on one frame: rigid
+    checked.setflags(write=False)
+    return checked
 
 
 def _carries(tree: JointTree) -> NDArray[np.bool_]:
+    """``CollisionModel.carries``: joint j moves its own frame and those of its descendants."""
     n = len(tree.joints)
-    found = np.zeros((n + 1, n), dtype=bool)
-    for j in range(n):
-        found[j + 1] = found[tree.parent[j]]
-        found[j + 1, j] = True
-    found.setflags(write=False)
-    return found
+    carries = np.zeros((n + 1, n), dtype=bool)
+    for j in range(n):  # parents come first
+        carries[j + 1] = carries[tree.parent[j]]
+        carries[j + 1, j] = True
+    carries.setflags(write=False)
+    return carries

@@ -1,4 +1,4 @@
-"""A first robot file of a URDF: what it says of an arm and its gripper, and guesses at the rest."""
+"""Drafts a robot file from a URDF: finds the arm and its gripper, and guesses the rest."""
 
 from __future__ import annotations
 
@@ -18,21 +18,22 @@ from galley.robots.urdf_checks import leaders, read_urdf
 from galley.robots.urdf_prepare import prepare
 from galley.robots.urdf_reader import MOVABLE, joined_link, limit_of, naming, ways
 
-_LONGEST = 3  # joints in a row that a finger may have: a longer branch is another arm
+_LONGEST = 3  # joints in a row that a finger may have: a longer branch is an arm
 _MOST_LEADERS = 3  # finger joints of which both directions are tried
 
 
 @dataclass(frozen=True)
 class Draft:
-    """A robot file to be, and what is known beside it.
+    """The draft of a robot file, and facts for the comments in it.
 
     Attributes:
-        file: all joints of the arm at zero; with velocities where the URDF has one of zero.
-        tip: the link that the arm's last joint moves, or that was named.
-        hand: the link that carries the fingers; empty if none moves.
-        leaders: joints of fingers that mimic one, and which.
-        found: grasp frame in the hand and measures; None: no two links part.
-        why: in that case, what was wrong with the first two.
+        file: the robot file. All joints of the arm are at zero; velocities are stated if the URDF
+            has one of zero.
+        tip: the link that the arm's last joint moves, or that the caller named.
+        hand: the link that carries the fingers; empty if no finger moves.
+        leaders: for each finger joint that mimics another, the name of that one.
+        found: grasp frame and measures of the gripper; None if no two links move apart steadily.
+        why: the reason in that case, for the first two links that were tried.
     """
 
     file: RobotFile
@@ -46,18 +47,26 @@ class Draft:
 def draft_of(
     path: Path | str, urdf: str, source: Path | str, start: str = "", end: str = ""
 ) -> Draft:
-    """The chain of a URDF up to where it branches, and the fingers behind it.
+    """The draft for a URDF: the arm is the chain up to where it branches, fingers are behind it.
 
-    Finger links are the pair that parts steadily with the widest pads, and of these the one with
-    the grasp centre farthest from the hand. Closed and open are the limits of the joints that mimic
-    none, in the order in which those links part.
+    Finger links are the pair that moves apart steadily and has the widest pads; of several such,
+    the one with the grasp centre farthest from the hand. Closed and open are the limits of the
+    joints that mimic none, in the order in which those links move apart.
+
+    1. Read the URDF, and find the arm's joints, its tip, and the finger joints behind it.
+    2. Try both directions of each finger joint that leads, with each pair of links at the ends.
+    3. If only one link moves, try it against the hand as a still jaw.
 
     Args:
-        path: of the URDF. urdf: as the robot file shall name it. source: path of that file.
+        path: of the URDF.
+        urdf: the URDF's name in the robot file.
+        source: path of the robot file.
         start, end: links between which the arm is; default: from the root to the branches.
 
     Raises:
-        BadInput, FileNotFoundError, ValueError: the URDF is wrong, or the links are.
+        BadInput: the URDF can't be read.
+        FileNotFoundError: the URDF, or a mesh, does not exist.
+        ValueError: the URDF has faults, or there is no arm between these links.
     """
     path = Path(path)
     root = read_urdf(path)
@@ -77,8 +86,8 @@ def draft_of(
         tails = [w[n:] for w in moving.values() if w[:n] == whole]
         if not arm or whole[: len(first)] != first or len(max(tails, key=len)) > _LONGEST:
             last = sorted({joined_link(table[w[-1]], "child") for w in ends if w})
-            what = f"the arm branches, or is none; chains end at {last or 'no link'}"
-            raise ValueError(f"{what}: which link carries the gripper? Say it by --to LINK")
+            what = f"no single arm; chains end at {last or 'no link'}"
+            raise ValueError(f"{what}: name the link that carries the gripper by --to LINK")
     tip = end or joined_link(table[arm[-1]], "child")
     joints = [*dict.fromkeys(name for tail in tails for name in tail)]
     hand = joined_link(table[joints[0]], "parent") if joints else ""
@@ -93,15 +102,15 @@ def draft_of(
     text, why = ET.tostring(root, encoding="unicode"), ""
     best: tuple[tuple[float, float], FoundGripper | None] = (0.0, 0.0), None
     ends_of, fingers = choices[0], ("", "")
-    for some, pair in product(choices, combinations(tips, 2)):
+    for chosen, pair in product(choices, combinations(tips, 2)):
         try:
-            found = find_gripper(text, some, hand, pair)
+            found = find_gripper(text, chosen, hand, pair)
         except ValueError as error:
             why = why or str(error)
             continue
         score = round(found.gripper.pad, 3), float(found.X_RT[:3, 2] @ found.X_RT[:3, 3])
         if score > best[0]:
-            best, ends_of, fingers = (score, found), some, pair
+            best, ends_of, fingers = (score, found), chosen, pair
     if len(tips) == 1:  # against a jaw that stands still
         fingers = hand, tips[0]
         try:
@@ -112,7 +121,7 @@ def draft_of(
     name = str(root.get("name") or path.stem)
     file = RobotFile(str(source), name, urdf, tuple(arm), (0.0,) * len(arm), spec)
     speeds = [limit_of(table[joint], "velocity", 1.0) for joint in arm]
-    if min(speeds) <= 0.0:  # as good as none
+    if min(speeds) <= 0.0:  # not usable, so state defaults in the robot file
         units = ["m" if table[joint].get("type") == "prismatic" else "rad" for joint in arm]
         defaults = (DEFAULT_VELOCITY[unit] for unit in units)
         stated = tuple(v if v > 0.0 else d for v, d in zip(speeds, defaults, strict=True))
@@ -123,12 +132,18 @@ def draft_of(
 
 
 def _further(way: list[str], ways: dict[str, list[str]]) -> bool:
-    """Whether one of the ways goes on from the end of this one."""
+    """Whether one of the ways (joints from the root to a link) continues this one."""
     return any(len(w) > len(way) and w[: len(way)] == way for w in ways.values())
 
 
 def _ends(table: dict[str, ET.Element], joint: str, flips: dict[str, int]) -> tuple[float, float]:
-    """Both ends of a finger's joint, as those of the joint that it mimics; some the other way."""
+    """The values of a finger joint, closed and open: the limits of the joint that it follows.
+
+    Args:
+        table: <joint> elements by name.
+        joint: name of the finger joint.
+        flips: -1 for a leading joint that is closed at its upper limit, 1 for others.
+    """
     led = leaders(table, joint)
     first = led[-1][0] if led else joint
     values = np.array(_limits(table[first]))[:: flips.get(first, 1)]
@@ -140,4 +155,5 @@ def _ends(table: dict[str, ET.Element], joint: str, flips: dict[str, int]) -> tu
 
 
 def _limits(joint: ET.Element) -> tuple[float, float]:
+    """Lower and upper limit of a <joint>; 0 for a missing one."""
     return limit_of(joint, "lower"), limit_of(joint, "upper")

@@ -1,4 +1,4 @@
-"""Files of pybullet_data, and of packages of robot descriptions."""
+"""Finds files of pybullet_data and of packages of robot descriptions; progress of long work."""
 
 from __future__ import annotations
 
@@ -22,13 +22,18 @@ _PYTHON_PACKAGES = ("", "cmeel.prefix/share")  # where they keep robot descripti
 
 
 def announced(parts: Sequence[_Part], what: str) -> Iterator[_Part]:
-    """The parts of long work in order; what is done of them is said every two seconds."""
+    """Yields the parts of long work, and logs progress every two seconds.
+
+    Args:
+        parts: of the work.
+        what: the work, for the log.
+    """
     said = time.monotonic()
-    for k, each in enumerate(parts):
+    for k, part in enumerate(parts):
         if time.monotonic() - said > _PATIENCE:
             said = time.monotonic()
             _log.warning("%s (once; they are kept): %.0f%%", what, 100 * k / len(parts))
-        yield each
+        yield part
 
 
 def pybullet_data_file(name: str) -> Path:
@@ -62,7 +67,7 @@ def find_package_file(name: str, near: Path | str) -> Path:
     among those of the installed Python packages that hold robot descriptions.
 
     Raises:
-        FileNotFoundError: there is none; the message says where it was looked for.
+        FileNotFoundError: there is no such file; the message says where it was searched.
     """
     near = Path(near)
     if not name.startswith("package://"):
@@ -82,9 +87,9 @@ def find_package_file(name: str, near: Path | str) -> Path:
 
 
 def _packages(name: str, near: Path) -> Iterator[Path]:
-    """Folders that may be the package called ``name``."""
+    """Folders that may be the package called ``name``, in the order of the search."""
     ros, ament = (
-        [Path(each) for each in os.environ.get(key, "").split(os.pathsep) if each]
+        [Path(folder) for folder in os.environ.get(key, "").split(os.pathsep) if folder]
         for key in _PACKAGE_PATHS
     )
     for root in (*ros, *near.absolute().parents):
@@ -94,11 +99,11 @@ def _packages(name: str, near: Path) -> Iterator[Path]:
         if root.name == name or _package_name(root) == name:
             yield root
     yield from (prefix / "share" / name for prefix in ament)
-    yield from (Path(each) / part / name for each in sys.path for part in _PYTHON_PACKAGES)
+    yield from (Path(folder) / part / name for folder in sys.path for part in _PYTHON_PACKAGES)
 
 
 def _package_name(folder: Path) -> str | None:
-    """As its package.xml says."""
+    """The name of a package by its package.xml; None if there is none."""
     with contextlib.suppress(OSError, ValueError, ET.ParseError):
         return ET.parse(folder / "package.xml").findtext("name")
     return None

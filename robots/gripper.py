@@ -1,10 +1,10 @@
-"""A gripper's grasp frame and measures, found from its URDF: the table of ``Gripper`` too.
+"""Finds a gripper's grasp frame and measures (``Gripper``) from its URDF.
 
-The fingers close along the line on which their middles part as they open; the hand points from its
-root to them. A pad is the innermost part of a finger. All of it in the root's frame, with the
-finger joints moved from closed to open in equal steps.
+The fingers close along the line on which their middles move apart as they open. The hand points
+from its root, the link that carries the fingers, to them. A pad is the innermost part of a finger.
+Positions are in the root's frame; the finger joints move from closed to open in equal steps.
 
-Where only one finger moves, the grasp frame must be given, and stands on the pad of the other one.
+If only one finger moves, the grasp frame must be given, and is on the pad of the other one.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from galley.robots.model import Gripper
 from galley.robots.urdf_arm import hull_of
 from galley.robots.urdf_reader import JointTree, link_shapes, read_tree
 
-_STEPS = 25  # of the finger joints, between which a table is linear
-_FACE = 1e-3  # m, how far behind the foremost point a pad goes on
-_SNAP = 0.03  # sine of the angle within which an axis of the root's frame is meant
-_ASIDE = 6e-3  # m beside the pads, what is nearer there counts as the palm
+_STEPS = 25  # positions of the finger joints, between which a table is linear
+_FACE = 1e-3  # m: points this far behind the foremost one still belong to a pad
+_SNAP = 0.03  # sine of the angle within which an axis of the root's frame is taken for a found one
+_ASIDE = 6e-3  # m: shapes this far beside the pads still count for the palm
 _PALM_GAP = 4e-3  # m, by which ``to_palm`` is rounded down
 _BESIDE = 0.002  # m of the opening that is left free at the widest item
-_MOST_PAD = 0.02  # m
+_MOST_PAD = 0.02  # m, the greatest ``pad``
 _PAD, _PROUD = 4e-3, 5e-4  # m, thickness of the boxes on the pads, and how far they stand out
-_JAW_PAD = 0.01  # m, ``pad`` where one jaw moves and none is given
-_OPPOSITE = 1e-3  # m before a jaw, what stands out further is not the jaw
+_JAW_PAD = 0.01  # m, ``pad`` if one jaw moves and none is given
+_OPPOSITE = 1e-3  # m before the still jaw's face: nearer shapes are the jaw's own, not the palm
 
 
 @dataclass(frozen=True)
 class FoundGripper:
-    """What a gripper's meshes say.
+    """The grasp frame and measures of a gripper, found from its shapes.
 
     Attributes:
-        X_RT: the grasp frame in the root's (4, 4).
-        gripper: its measures.
-        pads: for each finger the pose in its link (4, 4), and the size (3,), of a box on its pad.
+        X_RT: pose of the grasp frame in the root's frame (4, 4).
+        gripper: the measures.
+        pads: for each finger a box on its pad: the pose in its link (4, 4), and the size (3,), m.
     """
 
     X_RT: Array
@@ -57,17 +57,23 @@ def find_gripper(
 ) -> FoundGripper:
     """The grasp frame of a gripper and its measures.
 
+    1. Place the shapes of root and fingers at each position of the finger joints.
+    2. Find y, along which the fingers move apart, and z, from the root to the fingers.
+    3. At each position, find the pads and the width between them.
+    4. The grasp centre is in the middle of the pads; measure from there.
+
     Args:
         urdf: text, with meshes by absolute path.
-        joints: of the fingers: closed, open.
+        joints: values (m or rad) of each finger joint: closed, open.
         root: link that carries the fingers.
-        fingers: the links that touch.
-        X_RT: the grasp frame in the root's, if it is known.
-        pad: m that the pads reach from the grasp centre, if it is known; where one finger moves,
-            the width is measured within.
+        fingers: the two links that touch items.
+        X_RT: pose of the grasp frame in the root's (4, 4), if it is known.
+        pad: m that the pads reach from the grasp centre, if it is known. If only one finger moves,
+            the width is measured within this distance.
 
     Raises:
-        ValueError: a finger has no shape, the fingers don't part, or they are not in order.
+        ValueError: a finger has no shape, or the fingers don't move apart steadily from closed to
+            open.
     """
     tree, ends = read_tree(urdf, tuple(joints)), np.array(list(joints.values())).T
     Q = ends[0] + np.linspace(0.0, 1.0, _STEPS)[:, None] * (ends[1] - ends[0])
@@ -76,7 +82,7 @@ def find_gripper(
     if missing:
         raise ValueError(f"finger '{missing[0]}' has no collision shape, or does not move")
     parts = [_in_root(shapes, tree, root, q) for q in Q]
-    moved = [{link: np.concatenate(each) for link, each in step.items()} for step in parts]
+    moved = [{link: np.concatenate(own) for link, own in step.items()} for step in parts]
     shut, wide = moved[0], moved[-1]
     if any(tree.link(f)[0] == tree.link(root)[0] for f in fingers):
         return _one_jaw(tree, Q, parts, root, fingers, X_RT, pad or _JAW_PAD)
@@ -101,6 +107,7 @@ def find_gripper(
     middle[np.abs(middle) < 5e-4] = 0.0
     if X_RT is None:
         X_RT = transform(R_RT, R_RT @ middle)
+    # From here on corners are relative to the grasp centre, along its axes.
     p_T = R_RT.T @ X_RT[:3, 3]
     size = (pads[:, 1] - pads[:, 0]).min(axis=0) / 2.0
     reach = max(
@@ -145,9 +152,20 @@ def _one_jaw(
     X_RT: Array | None,
     reach: float,
 ) -> FoundGripper:
-    """A gripper of which one finger stands still, its parts (corners, in the root) at each of Q.
+    """``find_gripper`` for a gripper of which one finger stands still.
 
-    How wide it is open is measured within ``reach`` (m) of the grasp centre, along x and z.
+    Args:
+        tree: joints of the gripper.
+        Q: positions of the finger joints from closed to open (m, k).
+        parts: at each position, by link, the corners (n, 3) of its shapes in the root's frame.
+        root: link that carries the fingers.
+        fingers: the two links that touch items.
+        X_RT: pose of the grasp frame in the root's (4, 4).
+        reach: m; the width is measured within this distance of the grasp centre along x and z.
+
+    Raises:
+        ValueError: there is no grasp frame, or it is not on the still finger's pad; or the other
+            finger is not opposite it, or doesn't move away steadily.
     """
     still, jaw = sorted(fingers, key=lambda f: tree.link(f)[0] != tree.link(root)[0])
     if X_RT is None or tree.link(jaw)[0] == tree.link(root)[0]:
@@ -206,26 +224,28 @@ def _one_jaw(
 
 
 def _most(parts: Iterable[Array], way: Array, box: Array) -> float:
-    """How far (m) convex parts, given by their corners (n, 3), reach along a unit vector in a box.
+    """How far (m) convex parts reach along a unit vector within a box; -inf if none enters it.
 
     Args:
-        box: lowest and highest corner (2, 3); -inf if none of them enters it.
+        parts: corners (n, 3) of each part.
+        way: the unit vector (3,).
+        box: lowest and highest corner (2, 3), which may be infinite.
     """
     from scipy.optimize import linprog
 
-    found = [-np.inf]
+    reached = [-np.inf]
     for corners in parts:
-        # Over the weights of the corners, of which few matter.
+        # A linear program: points of a part are weighted means of its corners.
         low, high = np.isfinite(box)
         planes = np.vstack([corners.T[high], -corners.T[low]])
         room = np.concatenate([box[1, high], -box[0, low]])
         most = linprog(-corners @ way, planes, room, np.ones((1, len(corners))), [1.0])
-        found += [-most.fun] if most.success else []
-    return float(max(found))
+        reached += [-most.fun] if most.success else []
+    return float(max(reached))
 
 
 def _slant(parts: Sequence[Array], y: Array, pad: Array) -> float:
-    """By how much (m) convex parts are nearer at one end (z) of the pad (2, 3) than the other."""
+    """How much (m) nearer convex parts are at one end (in z) of the pad (2, 3) than the other."""
     far, near = pad.copy(), pad.copy()
     far[0, 2], near[1, 2] = 0.5 * pad[1, 2], 0.5 * pad[0, 2]
     return abs(_most(parts, -y, far) - _most(parts, -y, near))
@@ -233,17 +253,21 @@ def _slant(parts: Sequence[Array], y: Array, pad: Array) -> float:
 
 def _foremost(points: Array, half: float) -> float:
     """The greatest z of a convex body, given by its corners (n, 3), within ``half`` of y = 0."""
-    found = [float(points[np.abs(points[:, 1]) <= half][:, 2].max(initial=-np.inf))]
+    # At a corner within, or where an edge between two corners passes y = half or -half.
+    greatest = [float(points[np.abs(points[:, 1]) <= half][:, 2].max(initial=-np.inf))]
     for y in (half, -half):
         low, high = points[points[:, 1] < y], points[points[:, 1] > y]
         if len(low) and len(high):
             share = (y - low[:, None, 1]) / (high[:, 1] - low[:, None, 1])
-            found.append(float((low[:, None, 2] + share * (high[:, 2] - low[:, None, 2])).max()))
-    return max(found)
+            greatest.append(float((low[:, None, 2] + share * (high[:, 2] - low[:, None, 2])).max()))
+    return max(greatest)
 
 
 def _table(rows: Array) -> tuple[tuple[float, ...], ...]:
-    """Rows of half the width and joints, from where the pads meet on; two if it is linear."""
+    """``Gripper.table`` of rows of half the width and finger joints, from closed to open.
+
+    It begins where the pads meet, and has two rows if it is linear.
+    """
     if np.ptp(np.diff(rows[:, 0])) < 1e-9:
         rows = rows[[0, -1]]
     meet = max(0.0, float(rows[0, 0]))
@@ -254,33 +278,33 @@ def _table(rows: Array) -> tuple[tuple[float, ...], ...]:
 def _shapes(
     urdf: str, tree: JointTree, root: str, fingers: tuple[str, str]
 ) -> dict[str, list[Array]]:
-    """Corners (n, 3) of each shape of the root, the fingers, and each link that moves in it.
+    """By link, the corners (n, 3) of each shape in the link's frame.
 
-    In the link's frame.
+    Of the root, the fingers, and all links that move relative to the root.
     """
-    found: dict[str, list[Array]] = {}
+    corners_of: dict[str, list[Array]] = {}
     for shape in link_shapes(urdf):
         if shape.link in (root, *fingers) or tree.link(shape.link)[0] != tree.link(root)[0]:
             X, corners = shape.X_LS, hull_of(shape).vertices
-            found.setdefault(shape.link, []).append(corners @ X[:3, :3].T + X[:3, 3])
-    return found
+            corners_of.setdefault(shape.link, []).append(corners @ X[:3, :3].T + X[:3, 3])
+    return corners_of
 
 
 def _in_root(
     shapes: Mapping[str, list[Array]], tree: JointTree, root: str, q: Array
 ) -> dict[str, list[Array]]:
     """The same corners in the root's frame, for the finger joints at q (k,)."""
-    X_RW, found = inverse(tree.link_pose(root, q)), {}
+    X_RW, placed = inverse(tree.link_pose(root, q)), {}
     for link, parts in shapes.items():
         X = X_RW @ tree.link_pose(link, q)
-        found[link] = [part @ X[:3, :3].T + X[:3, 3] for part in parts]
-    return found
+        placed[link] = [part @ X[:3, :3].T + X[:3, 3] for part in parts]
+    return placed
 
 
 def _faces(points: Mapping[str, Array], fingers: tuple[str, str]) -> tuple[float, Array]:
-    """Half the width between the pads, and lowest and highest corner (2, 3) of what they share.
+    """Half the width between the pads, and the rectangle that the two pads share.
 
-    For y, the corners are in the middle between them.
+    Its lowest and highest corner (2, 3) are in the middle between the pads, in y.
     """
     boxes, inner = [], []
     middle = 0.5 * sum(points[f][:, 1].mean() for f in fingers)
@@ -298,14 +322,15 @@ def _faces(points: Mapping[str, Array], fingers: tuple[str, str]) -> tuple[float
 
 
 def _unit(vector: Array) -> Array:
+    """The unit vector of the hand's direction; ValueError if it has none."""
     size = float(np.linalg.norm(vector))
     if size < 1e-6:
-        raise ValueError("the hand points nowhere: give the grasp frame in the robot file")
+        raise ValueError("the hand has no direction: give the grasp frame in the robot file")
     return vector / size
 
 
 def _snapped(axis: Array) -> Array:
-    """An axis, or the coordinate axis that is meant: meshes are not exact."""
+    """A unit vector, or the coordinate axis that it nearly is: meshes are not exact."""
     k = int(np.abs(axis).argmax())
     exact = np.sign(axis[k]) * np.eye(3)[k]
     return exact if np.linalg.norm(axis - exact) < _SNAP else axis

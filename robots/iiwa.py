@@ -11,12 +11,12 @@ from galley.robots.files import pybullet_data_file
 from galley.robots.model import RobotModel
 from galley.robots.urdf_arm import MotionLimits, arm_from_urdf
 
+# rad/s, from KUKA's data sheet of the LBR iiwa 7 R800; the URDF has 10 rad/s for every joint.
 VELOCITY = tuple(float(v) for v in np.radians([98.0, 98.0, 100.0, 130.0, 140.0, 180.0, 180.0]))
-"""rad/s, from KUKA's data sheet of the LBR iiwa 7 R800; the URDF has 10 rad/s for every joint."""
 
 
 def iiwa(X_WB: Array | None = None) -> RobotModel:
-    """The bare arm, seven joints, the tool frame at its flange link ``lbr_iiwa_link_7``.
+    """The bare arm: seven joints, with the tool frame at its flange link ``lbr_iiwa_link_7``.
 
     Position limits are the URDF's, which are the real arm's; KUKA publishes no limits of
     acceleration and jerk, so those are the defaults of ``urdf_arm``.

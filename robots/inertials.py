@@ -1,4 +1,4 @@
-"""Masses and moments of inertia of a robot's links, where others are known than its URDF states."""
+"""Masses and moments of inertia of a robot's links, if better ones are known than its URDF's."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ _MOMENTS = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
 
 
 class Inertial(NamedTuple):
-    """A link as a rigid body.
+    """Mass, centre and moments of inertia of a link.
 
     Attributes:
         mass: kg.
-        centre: of mass, in the link's frame (3,), m.
-        moments: about that centre, along the link's axes: xx, yy, zz, xy, xz, yz (6,), kg m^2.
+        centre: centre of mass in the link's frame (3,), m.
+        moments: moments of inertia about that centre, along the link's axes: xx, yy, zz, xy, xz,
+            yz (6,), kg m^2.
     """
 
     mass: float
@@ -24,10 +25,14 @@ class Inertial(NamedTuple):
 
 
 def with_inertials(urdf: str, inertials: Mapping[str, Inertial]) -> str:
-    """The URDF text with the links in ``inertials`` (by name) as these say; the others keep theirs.
+    """The URDF text with other masses and moments for some links.
 
-    A link without any is given next to none where a joint moves it, else none: an engine that reads
-    none takes 1 kg, or can't move it.
+    Links without inertial data get almost no mass if a joint moves them, and none if they are
+    fixed: for missing data an engine assumes 1 kg, or can't move the link.
+
+    Args:
+        urdf: text.
+        inertials: the data by the links' names; other links keep theirs.
     """
     root = ET.fromstring(urdf)
     moved = {e.get("link"): joint for joint in root.iter("joint") for e in joint.findall("child")}
@@ -38,8 +43,8 @@ def with_inertials(urdf: str, inertials: Mapping[str, Inertial]) -> str:
             own = _NOTHING if moved[name].get("type") == "fixed" else _NEXT_TO_NOTHING
         if own is None:
             continue
-        for each in old:
-            link.remove(each)
+        for element in old:
+            link.remove(element)
         inertial = ET.SubElement(link, "inertial")
         ET.SubElement(inertial, "origin", xyz=" ".join(map(repr, own.centre)), rpy="0 0 0")
         ET.SubElement(inertial, "mass", value=repr(own.mass))

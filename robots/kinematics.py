@@ -1,4 +1,4 @@
-"""What skills ask of an arm on a mobile base: closed-form kinematics and bounds on its reach.
+"""The interface of an arm's kinematics for skills: configurations for hand poses, bounds on reach.
 
 Frames: W the world, B the base, H the hand (the robot's palm), S the shoulder. Each kind of robot
 has a subclass of ``Kinematics``.
@@ -23,11 +23,11 @@ class ReachBounds:
     the line on which it points.
 
     Attributes:
-        p_BS: the shoulder in the base (3,).
-        p_HC: C in the hand (3,).
-        to_C: from the shoulder to C, at most.
-        to_hand: from the shoulder to the hand's origin, at most.
-        too_near: horizontal distance of C from the shoulder below which no stance is sampled.
+        p_BS: the shoulder in the base's frame (3,).
+        p_HC: C in the hand's frame (3,).
+        to_C: greatest distance from the shoulder to C.
+        to_hand: greatest distance from the shoulder to the hand's origin.
+        too_near: horizontal distance of C from the shoulder below which no base pose is sampled.
     """
 
     p_BS: Array
@@ -38,7 +38,7 @@ class ReachBounds:
 
 
 class Kinematics:
-    """The interface. Configurations of the arm are rows (n,), base poses (x, y, heading).
+    """Kinematics of an arm on a base. Configurations are rows (n,), base poses (x, y, heading).
 
     A redundant arm is solved for given values of one joint, ``redundant`` (m,); an arm without
     redundancy ignores them.
@@ -51,16 +51,16 @@ class Kinematics:
 
     @property
     def redundant_range(self) -> tuple[float, float]:
-        """Lowest and highest value of the redundant joint, rad."""
+        """Lowest and highest value of the redundant joint, rad or m; equal where there is none."""
         raise NotImplementedError(_MISSING)
 
     def redundant_values(self, n: int, rng: np.random.Generator) -> Array:
-        """n values of the redundant joint (n,), evenly spaced with a random offset."""
+        """``n`` values of the redundant joint (n,), evenly spaced with a random offset."""
         low, high = self.redundant_range
         return np.asarray(low + (high - low) * (np.arange(n) + rng.random()) / n)
 
     def hand_pose(self, q: Array) -> Array:
-        """X_WH (4, 4) for the whole robot's configuration; the fingers may be left out."""
+        """X_WH (4, 4) for the whole robot's configuration (n,); the fingers may be left out."""
         raise NotImplementedError(_MISSING)
 
     def hand_poses(self, Q: Array) -> Array:
@@ -74,8 +74,9 @@ class Kinematics:
     def nearest(self, X_WH: Array, base: Array) -> Array:
         """The pose (4, 4) nearest to X_WH that the hand can have from a base pose (3,).
 
-        X_WH itself for an arm of six joints or more, which turns its hand every way, and where
-        there is none; else the grasp centre is the same, and the direction nearly.
+        It is X_WH itself for an arm of six joints or more, which turns its hand every way, and for
+        any arm where there is no such pose. Else the grasp centre stays, and the
+        direction changes a little.
         """
         return X_WH
 
@@ -83,8 +84,8 @@ class Kinematics:
         """Headings from which an arm with its foot at (m, 2) reaches none of hands (g, 4, 4).
 
         Returns:
-            Middle and half of the width of the one arc that is out of reach (m, 2), rad; a half of
-            pi: no heading reaches; 0: all do.
+            Middle and half width (m, 2), rad, of the one arc of headings that reach none. A half
+            width of pi: no heading reaches; 0: all do.
         """
         raise NotImplementedError(_MISSING)
 
@@ -94,24 +95,25 @@ class Kinematics:
         """The best configuration with the hand at X_WH (4, 4) from each base pose (m, 3).
 
         Returns:
-            Configurations (m, n), and of each its manipulability sqrt(det(J J^T)) as a share of the
-            greatest, and the least margin of a joint to its limits, 1 in the middle (m, 2). Best is
-            the greatest product of manipulability and root of margin. Zeros where there is none.
+            Configurations (m, n), and for each (m, 2) its manipulability sqrt(det(J J^T)) as a
+            share of the greatest, and the least margin of a joint to its limits, 1 in the middle.
+            The best has the greatest product of manipulability and square root of margin. Zeros
+            where there is none.
         """
         raise NotImplementedError(_MISSING)
 
     def follow(self, start: Array, poses: Array, base: Array) -> Array | None:
         """A continuous path (m, n) along hand poses X_WH (m, 4, 4), from ``start`` (n,).
 
-        ``start`` must reach the first pose. None where the line leaves the arm's reach or limits,
-        or the arm would have to jump.
+        ``start`` must reach the first pose. None if the line leaves the arm's reach or limits, or a
+        joint would have to jump.
         """
         raise NotImplementedError(_MISSING)
 
     def folded(self, arm: Array) -> tuple[Array, ...]:
         """Sets (m, n) of folded configurations near the folded ``arm`` (n,), the best set first.
 
-        They differ in how the hand is turned and the arm swung. Limits may be exceeded.
+        They differ in how the hand is turned and the arm is swung. They may exceed limits.
         """
         raise NotImplementedError(_MISSING)
 
@@ -119,6 +121,8 @@ class Kinematics:
         """Bound (m) on the travel of any point of the robot while one group goes from a to b (k,).
 
         Args:
+            group: ``base``, ``arm``, ``base+arm`` or ``fingers``.
+            a, b: values of the group's joints (k,).
             held_reach: farthest point of the held item from the hand's origin, metres.
         """
         raise NotImplementedError(_MISSING)

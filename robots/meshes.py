@@ -1,9 +1,9 @@
 """Meshes as OBJ, the format that both PyBullet and Drake read: whole, or in convex parts.
 
-A mesh that wastes much of its convex hull (an arm with an offset, an elbow) is cut by planes,
-greedily: always the cut that takes most off the volume of the hulls. Whatever a plane cuts off, the
-hull of its surface covers the solid behind it, too, as the outline of the section belongs to both
-sides. So the parts' hulls together cover all that the mesh does.
+A mesh that fills little of its convex hull (an arm with an offset, an elbow) is cut by planes,
+greedily: always the cut that reduces the volume of the hulls most. The outline of a cut belongs to
+the surfaces of both parts, so the hull of each part covers the solid on its side. Together the
+hulls of the parts cover the mesh.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from galley.domain.files import read_bytes, write_atomically
 from galley.domain.frames import Array
 from galley.domain.meshes import CollisionMesh, hull, hull_triangles, read_mesh
 
+# A cut must reduce the volume by at least this share of the whole mesh's hull.
 WORTH = 0.02
-"""A cut must take off at least this share of the whole mesh's hull."""
-_PLACES = 12  # cuts tried along each axis
+_PLACES = 12  # planes tried along each axis
 
 
 def as_obj(mesh: Path | str) -> Path:
     """The mesh file itself, or for an STL or Collada file an OBJ copy in the user's cache.
 
     Raises:
-        ValueError: the file is not what it is called.
+        ValueError: the file is not in the format that its name says.
     """
     mesh = Path(mesh)
     if mesh.suffix.lower() not in (".stl", ".dae"):
@@ -47,11 +47,13 @@ def as_obj(mesh: Path | str) -> Path:
 
 
 def parts_as_obj(mesh: Path | str, most: int, slack: float = 0.0) -> list[Path]:
-    """Files of at most ``most`` parts whose convex hulls cover the mesh; see ``convex_parts``.
+    """Files of at most ``most`` convex parts that cover the mesh; see ``convex_parts``.
 
     They are kept in the user's cache.
 
     Args:
+        mesh: the mesh file.
+        most: parts.
         slack: m by which a hull may be larger, to have fewer corners; see ``simplified``.
 
     Raises:
@@ -60,8 +62,8 @@ def parts_as_obj(mesh: Path | str, most: int, slack: float = 0.0) -> list[Path]:
     mesh = Path(mesh)
     if mesh.suffix.lower() == ".dae":
         mesh = as_obj(mesh)
-    how = f"hulls {WORTH} {most} " + (f"{slack} " if slack else "")
-    key = hashlib.sha256(how.encode() + read_bytes(mesh)).hexdigest()[:20]
+    settings = f"hulls {WORTH} {most} " + (f"{slack} " if slack else "")
+    key = hashlib.sha256(settings.encode() + read_bytes(mesh)).hexdigest()[:20]
     for last in range(1, most + 1):
         files = [_folder() / f"{mesh.stem}-{key}-{k}of{last}.obj" for k in range(1, last + 1)]
         if all(file.is_file() for file in files):
@@ -74,7 +76,7 @@ def parts_as_obj(mesh: Path | str, most: int, slack: float = 0.0) -> list[Path]:
 
 
 def _hulled(mesh: CollisionMesh, slack: float) -> CollisionMesh:
-    """The hull of a mesh, which loads faster in every engine; itself if it is flat."""
+    """The hull of a mesh, which loads faster in every engine; the mesh itself if it is flat."""
     try:
         corners = hull(mesh.points).vertices
     except ValueError:
@@ -87,8 +89,8 @@ def _hulled(mesh: CollisionMesh, slack: float) -> CollisionMesh:
 def simplified(points: Array, slack: float) -> Array:
     """Corners (m, 3) of a polyhedron that covers the hull of points (n, 3), and little more.
 
-    It begins as their box. As long as a corner is more than ``slack`` (m) outside of the hull, the
-    face of the hull that it is farthest outside of cuts it off.
+    It begins as the points' box. As long as a corner is more than ``slack`` (m) outside the hull,
+    the plane of the hull's face that it is farthest outside of cuts it off.
     """
     from scipy.spatial import HalfspaceIntersection
 
@@ -100,8 +102,8 @@ def simplified(points: Array, slack: float) -> Array:
         out = corners @ solid.normals.T - solid.offsets
         far = out.max(axis=1) > slack
         if not far.any():
-            found = hull(corners).vertices
-            return found if len(found) < len(solid.vertices) else solid.vertices
+            simple = hull(corners).vertices
+            return simple if len(simple) < len(solid.vertices) else solid.vertices
         cuts = np.unique(out[far].argmax(axis=1))
         more = np.column_stack([solid.normals[cuts], -solid.offsets[cuts]])
         planes = np.concatenate([planes, more])
@@ -128,6 +130,7 @@ def _collada_as_obj(mesh: Path, folder: Path) -> Path:
 
 
 def _write(file: Path, mesh: CollisionMesh) -> None:
+    """Writes a mesh as an OBJ file."""
     lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in mesh.points.tolist()]
     lines += [f"f {a} {b} {c}" for a, b, c in (mesh.triangles + 1).tolist()]
     write_atomically(file, "\n".join(lines) + "\n")
@@ -148,13 +151,13 @@ def _folder() -> Path:
 
 
 def convex_parts(mesh: CollisionMesh, most: int) -> list[CollisionMesh]:
-    """Parts of a mesh whose convex hulls together cover it; itself if no cut is worth it.
+    """Parts of a mesh whose convex hulls together cover it; the mesh itself if no cut is worth it.
 
     Cuts are square to the axes of the mesh's frame. Deterministic.
 
     Args:
         mesh: triangles; they need not be watertight.
-        most: parts.
+        most: the greatest number of parts.
     """
     if most == 1:
         return [mesh]
@@ -172,8 +175,8 @@ def convex_parts(mesh: CollisionMesh, most: int) -> list[CollisionMesh]:
 
 
 def _best_cut(mesh: CollisionMesh) -> tuple[float, tuple[CollisionMesh, ...]]:
-    """What it saves, m^3 of hull, and the halves; none if there is none."""
-    whole = _volume(mesh.points)
+    """The volume of hull (m^3) that the best cut saves, and the halves; 0 and () without one."""
+    volume = _volume(mesh.points)
     best: tuple[float, tuple[CollisionMesh, ...]] = (0.0, ())
     if not len(mesh.triangles):
         return best
@@ -182,13 +185,13 @@ def _best_cut(mesh: CollisionMesh) -> tuple[float, tuple[CollisionMesh, ...]]:
         for at in np.linspace(height.min(), height.max(), _PLACES + 2)[1:-1]:
             halves = tuple(_side(mesh, sign * axis, at * axis) for sign in (1.0, -1.0))
             volumes = [_volume(half.points) for half in halves]
-            if min(volumes) > 0.0 and whole - sum(volumes) > best[0]:
-                best = whole - sum(volumes), halves
+            if min(volumes) > 0.0 and volume - sum(volumes) > best[0]:
+                best = volume - sum(volumes), halves
     return best
 
 
 def _side(mesh: CollisionMesh, normal: Array, origin: Array) -> CollisionMesh:
-    """What lies beyond a plane on the side of its normal (3,)."""
+    """The part of a mesh on the side of a plane to which its normal (3,) points."""
     from trimesh.intersections import slice_faces_plane
 
     points, triangles = slice_faces_plane(mesh.points, mesh.triangles, normal, origin)[:2]
@@ -196,7 +199,7 @@ def _side(mesh: CollisionMesh, normal: Array, origin: Array) -> CollisionMesh:
 
 
 def _volume(points: Array) -> float:
-    """Of the convex hull of points (n, 3), m^3; 0 if it is flat."""
+    """The volume (m^3) of the convex hull of points (n, 3); 0 if it is flat."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:

@@ -1,4 +1,4 @@
-"""RobotModel: joint groups with limits, links, gripper and kinematics of a robot."""
+"""RobotModel: a robot's joint groups with limits, links, gripper and kinematics."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ solutions within the limits. X_AT (4, 4) is the pose of the tool frame in the li
 the arm's first joint; ``redundant`` (m,) are the values of the redundant joint to try, if any."""
 
 ENDLESS = 16.0 * np.pi
-"""Limit (rad) to each side of a joint that turns without end: from there, whole turns are the same
-place."""
+"""Limit (rad) to each side of zero of a joint that turns without end. Values that differ by whole
+turns are the same place."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class JointGroup:
         name: ``base``, ``arm`` or ``fingers``.
         joints: joint names, in the order of every array here.
         units: ``m`` or ``rad`` for each joint.
-        lower, upper: position limits (n,).
-        velocity, acceleration, jerk: limits of magnitude (n,), per s, s^2, s^3.
+        lower, upper: position limits (n,), m or rad.
+        velocity, acceleration, jerk: limits of magnitude (n,), m or rad per s, s^2, s^3.
         differential: whether it is a base that rolls along its heading and turns on the spot;
             the limits of x are then those along the heading.
     """
@@ -73,14 +73,17 @@ class JointGroup:
 
     @property
     def turn(self) -> tuple[Array, Array]:
-        """The limits (n,), (n,), of endless joints those of the one turn around zero."""
+        """The limits (n,), (n,); for endless joints from -pi to pi."""
         endless = np.array([unit == "rad" for unit in self.units])
         endless &= (self.lower <= -ENDLESS) & (self.upper >= ENDLESS)
         return np.where(endless, -np.pi, self.lower), np.where(endless, np.pi, self.upper)
 
 
 def onto_limits(q: Array, lower: Array, upper: Array) -> Array:
-    """Configurations (..., k), what float32 has rounded beyond a limit (k,) put back on it."""
+    """Configurations (..., k), with values that float32 has rounded beyond a limit put back on it.
+
+    Values farther beyond stay as they are. Limits are (k,).
+    """
     rounding = 1e-9 + 2.0**-24 * np.maximum(np.abs(lower), np.abs(upper))
     clipped = np.clip(q, lower, upper)
     return np.where(np.abs(q - clipped) <= rounding, clipped, q)
@@ -92,10 +95,12 @@ def by_name(
     """Joint values (k,) that are given as such, or by the joints' names.
 
     Args:
-        joints: their names. others: (k,), for joints that are not named.
+        joints: names of the joints.
+        values: (k,), or some by name.
+        others: (k,), for joints that are not named.
 
     Raises:
-        ValueError: a name is not one of the joints'.
+        ValueError: no joint has one of the names.
     """
     if not isinstance(values, Mapping):
         return values
@@ -107,7 +112,7 @@ def by_name(
 
 
 def join_groups(name: str, groups: list[JointGroup]) -> JointGroup:
-    """One group of several."""
+    """One group of the joints of several, in their order."""
     return JointGroup(
         name=name,
         joints=tuple(joint for group in groups for joint in group.joints),
@@ -122,17 +127,20 @@ def join_groups(name: str, groups: list[JointGroup]) -> JointGroup:
 
 @dataclass(frozen=True)
 class Gripper:
-    """Two fingers that close along y of the grasp frame T. All in metres; 0 for none.
+    """Measures of two fingers that close along y of the grasp frame T, in metres.
+
+    All are 0 for a robot without a gripper.
 
     Attributes:
-        opening: between the fingers, fully open.
-        widest: of what they can take: a little room is left beside each finger.
-        pad: farthest that the pads reach from the grasp centre.
-        to_palm: from the grasp centre to the palm, rounded down.
-        to_finger: from the pad's face to the middle of the finger.
+        opening: width between the fingers, fully open.
+        widest: width of the widest item that they take, which leaves a little room beside each
+            finger.
+        pad: how far the pads reach from the grasp centre.
+        to_palm: distance from the grasp centre to the palm, rounded down.
+        to_finger: distance from the pad's face to the middle of the finger.
         table: rows of half the width between the pads, ascending, and of the finger joints there
             (m or rad), linear in between; empty if each joint's position is that half.
-        opens_fully: whether it comes to an item fully open only.
+        opens_fully: whether the gripper is always fully open on its way to an item.
         one_jaw: whether only the finger at +y moves: T is then on the pad of the other one, not in
             the middle between them.
     """
@@ -157,10 +165,14 @@ class Gripper:
         return 2.0 * self.table[0][0] if self.table else 0.0
 
     def centred(self, X_MT: Array, width: float | Array, sign: float = 1.0) -> Array:
-        """T at grasps (..., 4, 4) of what is ``width`` wide that are given by their middle.
+        """The frames T (..., 4, 4) of grasps that are given by the middle of the grasped item.
+
+        They differ for a gripper with one jaw only.
 
         Args:
-            sign: -1: from T to the middle.
+            X_MT: grasps with T in the item's middle (..., 4, 4).
+            width: width of the item between the pads (...), m.
+            sign: 1: from the middle to T; -1: back, from T to the middle.
         """
         if not self.one_jaw:
             return X_MT
@@ -171,7 +183,7 @@ class Gripper:
 
 @dataclass(frozen=True, eq=False)
 class RobotModel:
-    """One multibody: base, arm and fingers in this order make up the configuration q (n,).
+    """A robot as one multibody. Base, arm and fingers, in this order, make up q (n,).
 
     ``motion.plan`` needs the first eight attributes. Skills also need ``gripper`` and
     ``kinematics``.
@@ -187,22 +199,22 @@ class RobotModel:
         p_HT: grasp centre between the fingertips, in the hand frame, metres (3,).
         urdf: the whole multibody as URDF text with absolute mesh paths.
         tool_link: link that the tool frame T is fixed to; the palm if left out.
-        X_LT: pose of T in that link (4, 4); unturned at p_HT if left out.
+        X_LT: pose of T in that link (4, 4); if left out, at p_HT and parallel to the hand frame.
         ik: closed-form inverse kinematics, or None where there is none.
         sphere_excess: pairs of a link and how far (m) the spheres that cover its meshes may reach
             beyond their convex hulls; ``*`` stands for all links that are not named. Few
             spheres make a fast first check; where they are too near, the hulls decide.
         gripper: measures of the fingers.
-        kinematics: of the arm on its base.
+        kinematics: kinematics of the arm on its base, for skills.
         base_links: links that only the base moves, from the floor up.
-        wheels: those of them that stand on the floor.
-        spacing: lengths of its motions.
-        inertials: masses and moments of links, by name, for dynamics; of the others, and of all if
-            empty, those of the URDF count.
-        hand: name of the hand that acts, of a robot with several; else empty.
-        views: of such a robot: by the name of each hand the model in which that hand acts. All
-            share q; ``arm``, ``fingers``, ``palm`` and what belongs to them are the acting hand's,
-            and the groups of the others have their hands' names before their own.
+        wheels: those base links that stand on the floor.
+        spacing: margins and lengths of the robot's motions.
+        inertials: masses and moments of links, by name, for dynamics. The URDF's count for links
+            that are not named.
+        hand: name of the acting hand, if the robot has several; else empty.
+        views: for a robot with several hands: by the name of each hand, the model in which that
+            hand acts. All share q; ``arm``, ``fingers``, ``palm`` and what belongs to them are the
+            acting hand's, and the groups of the others have their hands' names before their own.
     """
 
     name: str
@@ -248,12 +260,12 @@ class RobotModel:
     @cached_property
     def limits(self) -> tuple[Array, Array]:
         """Lower and upper position limits of q (n,), (n,)."""
-        whole = join_groups(self.name, list(self.groups))
-        return whole.lower, whole.upper
+        joined = join_groups(self.name, list(self.groups))
+        return joined.lower, joined.upper
 
     @property
     def holonomic(self) -> bool:
-        """Whether the base can move every way, together with the arm if need be."""
+        """Whether the base can move in every direction, and together with the arm."""
         together = self.groups[1].name == "arm"  # else they don't follow each other in q
         return together and not self.standing_links and not self.group("base").differential
 
@@ -273,8 +285,8 @@ class RobotModel:
         return tuple(self.views.values()) or (self,)
 
     def every(self, name: str) -> NDArray[np.int64]:
-        """Where in q the group called ``name``, ``arm`` or ``fingers``, of every hand is."""
-        return np.concatenate([np.arange(self.size)[each.slice(name)] for each in self.hands])
+        """Indices in q of the group ``arm`` or ``fingers`` (``name``) of every hand."""
+        return np.concatenate([np.arange(self.size)[model.slice(name)] for model in self.hands])
 
     @cached_property
     def hand_links(self) -> frozenset[str]:
@@ -303,14 +315,20 @@ class RobotModel:
 
     @cached_property
     def _foot(self) -> tuple[JointTree, str]:
+        """The joint tree, and the link that carries the arm's first joint."""
         from galley.robots.urdf_reader import joined_link, read_tree
 
         first, root = self.group("arm").joints[0], ET.fromstring(self.urdf)
-        joint = next(each for each in root.findall("joint") if each.get("name") == first)
+        joint = next(e for e in root.findall("joint") if e.get("name") == first)
         return read_tree(self.urdf, self.joints), joined_link(joint, "parent")
 
     def with_groups(self, q: Array, **values: Array) -> Array:
-        """Configurations (m, n): q (n,) with groups replaced by values, (k,) or (m, k) each."""
+        """Configurations (m, n): q (n,) with the values of some groups replaced.
+
+        Args:
+            q: values of all joints (n,).
+            values: by a group's name its values, (k,) for all rows or (m, k).
+        """
         count = max((len(v) for v in values.values() if v.ndim == 2), default=1)
         Q = np.repeat(q[None], count, axis=0)
         for name, value in values.items():
@@ -318,23 +336,23 @@ class RobotModel:
         return Q
 
     def fingers_at(self, half: float | Array) -> Array:
-        """Positions (..., k) of the finger joints with the pads 2 ``half`` (...) apart, metres."""
+        """Positions (..., k) of the finger joints at half the width (...) between the pads, m."""
         half, count = np.asarray(half, dtype=np.float64), self.group("fingers").size
         if not self.gripper.table:
             return np.repeat(half[..., None], count, axis=-1)
         width, *columns = np.array(self.gripper.table).T
-        return np.stack([np.interp(half, width, each) for each in columns], axis=-1)
+        return np.stack([np.interp(half, width, column) for column in columns], axis=-1)
 
     def half_width(self, fingers: Array) -> Array:
-        """Half the width (...) between the pads, metres, for finger joints (..., k)."""
+        """Half the width (...) between the pads, m, at finger joints (..., k)."""
         if not self.gripper.table:
             return np.asarray(fingers.mean(axis=-1))
         width, first, *_ = np.array(self.gripper.table).T
-        order = np.argsort(first)  # which of open and closed is greater differs
+        order = np.argsort(first)  # a joint's value may fall as the gripper opens
         return np.asarray(np.interp(fingers[..., 0], first[order], width[order]))
 
     def finger_rates(self, half: float | Array) -> Array:
-        """How far each finger joint moves a metre of half the width (...): (..., k)."""
+        """How far each finger joint moves (..., k) per metre of half the width (...)."""
         if not self.gripper.table:
             return np.ones((*np.shape(half), self.group("fingers").size))
         table = np.array(self.gripper.table)
@@ -346,29 +364,37 @@ class RobotModel:
         """The group called ``name``; ``base+arm`` joins two that are adjacent in q.
 
         Raises:
-            KeyError: no such group; the message lists those there are.
+            KeyError: no such group; the message lists those that exist.
         """
         if "+" in name:
-            return join_groups(name, [self.group(each) for each in name.split("+")])
+            return join_groups(name, [self.group(own) for own in name.split("+")])
         for group in self.groups:
             if group.name == name:
                 return group
         raise KeyError(f"no joint group '{name}', there are {[g.name for g in self.groups]}")
 
     def slice(self, name: str) -> slice:
-        """Where the group called ``name`` is in q; ``base+arm`` joins two."""
+        """Where the group called ``name`` is in q; ``base+arm`` joins two.
+
+        Raises:
+            KeyError: no such group, or the two don't follow each other in q.
+        """
         if "+" in name:
-            parts = [self.slice(each) for each in name.split("+")]
+            parts = [self.slice(own) for own in name.split("+")]
             if any(a.stop != b.start for a, b in itertools.pairwise(parts)):
                 raise KeyError(f"the groups of '{name}' do not follow each other in q")
             return slice(parts[0].start, parts[-1].stop)
-        group, names = self.group(name), [each.name for each in self.groups]
-        start = sum(each.size for each in self.groups[: names.index(name)])
+        group, names = self.group(name), [g.name for g in self.groups]
+        start = sum(g.size for g in self.groups[: names.index(name)])
         return slice(start, start + group.size)
 
 
 def with_views(models: Mapping[str, RobotModel]) -> RobotModel:
-    """The first of a robot's models, one for each hand by its name, which all know each other."""
+    """The first of a robot's models, each of which has all of them as its ``views``.
+
+    Args:
+        models: by the name of each hand, the model in which that hand acts.
+    """
     if len(models) > 1:
         views = dict[str, RobotModel]()
         for name, model in models.items():

@@ -1,4 +1,4 @@
-"""Any arm with a fixed base as a RobotModel, from its URDF file.
+"""Makes a RobotModel of any arm with a fixed base, from its URDF file.
 
 Pairs of links that are never checked: neighbours, and pairs that overlap in nearly all sampled
 configurations, as in MoveIt's setup assistant. Pairs that never touch in the samples stay checked.
@@ -39,7 +39,7 @@ SAMPLES = 200
 ALWAYS = 0.95
 """A pair is not checked if it overlaps in at least this fraction of the samples."""
 DEFAULT_VELOCITY = {"rad": 1.0, "m": 0.1}
-"""rad/s and m/s, for joints whose URDF states none."""
+"""rad/s and m/s, velocity limits for joints whose URDF states none."""
 RISE_TIME = 0.25
 """Seconds to full speed at the default acceleration, which no URDF states."""
 JERK_TIME = 0.05
@@ -48,12 +48,12 @@ JERK_TIME = 0.05
 
 @dataclass(frozen=True)
 class MotionLimits:
-    """Limits per joint (n,), per s, s^2 and s^3, in place of the defaults.
+    """Limits for each joint (n,), in rad or m per s, s^2 and s^3, in place of the defaults.
 
     Attributes:
-        velocity: default: the URDF's, or ``DEFAULT_VELOCITY`` where it states none.
-        acceleration: default: full speed within ``RISE_TIME``.
-        jerk: default: full acceleration within ``JERK_TIME``.
+        velocity: by default the URDF's, or ``DEFAULT_VELOCITY`` where it states none.
+        acceleration: by default, so much that full speed is reached within ``RISE_TIME``.
+        jerk: by default, so much that full acceleration is reached within ``JERK_TIME``.
     """
 
     velocity: ArrayLike | None = None
@@ -73,10 +73,11 @@ def arm_from_urdf(
 ) -> RobotModel:
     """A RobotModel with one group, ``arm``. Joints that are not in it are fixed.
 
-    They stand in the place of their range that is nearest to zero, and those that mimic one another
-    where that puts them. What is wrong in the file is said at once, in a line for each fault.
+    A fixed joint stands as near to zero as its range allows; one that mimics another stands where
+    that one puts it. The message about a faulty file has a line for each fault.
 
-    Change its other attributes by ``dataclasses.replace``: ``ik``, ``name``, ``sphere_excess``.
+    Change the model's other attributes by ``dataclasses.replace``: ``ik``, ``name``,
+    ``sphere_excess``.
 
     Args:
         path: URDF file. Mesh names may be relative to it, absolute, ``file://`` or ``package://``
@@ -84,12 +85,12 @@ def arm_from_urdf(
             the user's cache, since Drake reads neither.
         joints: names of the joints in q, base first; default: all movable ones that lead to the
             tool link.
-        tool_link: link that carries the tool; default: what the last of ``joints`` moves, or the
-            end of the chain.
-        X_LT: tool frame T in that link (4, 4); default: the link's own.
+        tool_link: link that carries the tool; default: the link that the last of ``joints`` moves,
+            or the end of the chain.
+        X_LT: tool frame T in that link (4, 4); default: the link's own frame.
         X_WB: where the URDF's root stands in the world (4, 4); default: in the origin.
-        limits: of velocity, acceleration and jerk.
-        allowed_self_collisions: pairs of links, in any order, that are not checked either, beside
+        limits: limits of velocity, acceleration and jerk.
+        allowed_self_collisions: pairs of links, in any order, that are not checked, in addition to
             neighbours and pairs that overlap in nearly all sampled configurations
             (``neighbours_and_always_touching``).
         convex_parts: most hulls for a mesh; 1: its own convex hull. See ``meshes``.
@@ -140,7 +141,7 @@ def _sorted_pairs(
     """Pairs of links, each with first < second.
 
     Raises:
-        ValueError: one is no pair of two of ``links``.
+        ValueError: one is not a pair of two of ``links``.
     """
     for pair in pairs:
         if isinstance(pair, str) or len(pair) != 2 or pair[0] == pair[1]:
@@ -158,7 +159,11 @@ def _chain(
     joints: Sequence[str] | None,
     tool_link: str | None,
 ) -> tuple[tuple[str, ...], str]:
-    """The joints in q, base first, and the tool link."""
+    """The joints in q, base first, and the tool link; see ``arm_from_urdf`` for the defaults.
+
+    Raises:
+        ValueError: unknown names, joints that don't move the tool link, or a robot that branches.
+    """
     unknown = [joint for joint in joints or () if joint not in table]
     if unknown:
         raise ValueError(f"no joints {unknown}, there are {list(table)}")
@@ -185,7 +190,7 @@ def _chain(
 
 
 def joint_group(elements: list[ET.Element], limits: MotionLimits) -> JointGroup:
-    """The group ``arm`` of <joint> elements."""
+    """The group ``arm`` of <joint> elements, with the limits of ``MotionLimits``."""
     units = tuple("m" if e.get("type") == "prismatic" else "rad" for e in elements)
     lower, upper, speed = [], [], []
     for element, unit in zip(elements, units, strict=True):
@@ -227,12 +232,13 @@ def neighbours_and_always_touching(urdf: str, group: JointGroup) -> frozenset[tu
     for shape in link_shapes(urdf):
         shapes.setdefault(shape.link, []).append((hull_of(shape), shape.X_LS))
     frame = {link: tree.link(link)[0] for link in shapes}
-    found = {
+    neighbours = {
         (min(a, b), max(a, b))
         for a, b in itertools.combinations(shapes, 2)
         if _adjacent(tree, frame[a], frame[b])
     }
-    open_pairs = [p for p in itertools.combinations(sorted(shapes), 2) if p not in found]
+    # The other pairs, until they have been apart too often to count as touching always.
+    open_pairs = [p for p in itertools.combinations(sorted(shapes), 2) if p not in neighbours]
     misses = dict.fromkeys(open_pairs, 0)
     rng = np.random.default_rng(0)
     for q in rng.uniform(*group.turn, (SAMPLES, group.size)):
@@ -245,7 +251,7 @@ def neighbours_and_always_touching(urdf: str, group: JointGroup) -> frozenset[tu
                 for B, X_B in shapes[b]
             )
         open_pairs = [p for p in open_pairs if misses[p] <= (1.0 - ALWAYS) * SAMPLES]
-    return frozenset(found | set(open_pairs))
+    return frozenset(neighbours | set(open_pairs))
 
 
 def hull_of(shape: LinkShape) -> Hull:
@@ -279,5 +285,6 @@ def _overlap(A: Hull, X_WA: Array, B: Hull, X_WB: Array) -> bool:
 
 
 def _enters(A: Hull, X_BA: Array, B: Hull) -> bool:
+    """Whether a corner of A, its middle, or a point halfway between them is inside B."""
     points = np.vstack([A.vertices, 0.5 * (A.vertices + A.centre), A.centre])
     return bool((B.distance(points @ X_BA[:3, :3].T + X_BA[:3, 3]) < 0.0).any())

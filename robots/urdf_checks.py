@@ -1,7 +1,7 @@
-"""What is wrong in a URDF, before anything uses it: every fault in a line, with link or joint.
+"""Checks a URDF before anything uses it: a line for every fault, with the link or joint.
 
-``read_urdf`` reads a file and checks what must be so in any URDF, ``check_moved`` what the joints
-in q need, ``check_shapes`` what planning needs of the links.
+``read_urdf`` reads a file and checks that it is a valid URDF, ``check_moved`` checks the joints in
+q, and ``check_shapes`` the links' collision shapes.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from galley.robots.urdf_reader import (
 )
 
 TYPES = (*MOVABLE, "fixed", "floating", "planar")
+# rad, m or their rates: a larger limit stands for none.
 LARGEST_LIMIT = 1e3
-"""rad, m or their rates: beyond, a limit is none."""
+# m, of a link's mesh. The file of a larger one is most likely in millimetres.
 LARGEST_MESH = 10.0
-"""m, of a link's mesh. A longer one is in millimetres, by all experience."""
 
 _log = logging.getLogger(__name__)
 
-# How many numbers the attributes of elements have that are read somewhere, beside ``shape_of``.
+# How many numbers each attribute has, for those that are read anywhere; shapes have ``shape_of``.
 _NUMBERS = {
     "origin": {"xyz": 3, "rpy": 3},
     "limit": dict.fromkeys(("lower", "upper", "velocity", "effort"), 1),
@@ -52,11 +52,11 @@ _NUMBERS = {
 
 
 def read_urdf(path: Path | str) -> ET.Element:
-    """The root of a URDF whose links and joints form a tree, and whose numbers are numbers.
+    """The root element of a URDF file, whose links and joints form a tree.
 
     Raises:
         FileNotFoundError: no such file.
-        BadInput: it can't be read.
+        BadInput: the file can't be read.
         ValueError: it is no URDF; or a line for each of its faults.
     """
     if not Path(path).exists():
@@ -75,14 +75,14 @@ def read_urdf(path: Path | str) -> ET.Element:
 
 
 def _expanded(path: Path | str) -> ET.Element:
-    """What a file in xacro stands for, by the package of that name, with all its defaults."""
+    """The URDF that a xacro file expands to with all its defaults, by the package ``xacro``."""
     if importlib.util.find_spec("xacro") is None:
-        raise ValueError(f"{path}: is written in xacro, for which install it: pip install xacro")
+        raise ValueError(f"{path}: is a xacro file; to read it, pip install xacro")
     import xacro
 
     try:
         return ET.fromstring(xacro.process_file(str(path)).toxml())
-    except Exception as error:  # it has many kinds, of its own and of Python's
+    except Exception as error:  # xacro raises many kinds, of its own and of Python's
         raise ValueError(f"{path}: xacro: {str(error).splitlines()[0]}") from error
 
 
@@ -93,7 +93,7 @@ def refuse(path: Path | str, faults: Iterable[str]) -> None:
 
 
 def _structure(root: ET.Element) -> Iterator[str]:
-    """Faults of names, and of the tree of links."""
+    """Faults of names and joint types, and of the tree of links."""
     links, joints = ([e.get("name", "") for e in root.findall(k)] for k in ("link", "joint"))
     for kind, names in (("link", links), ("joint", joints)):
         for name, count in Counter(names).items():
@@ -107,9 +107,9 @@ def _structure(root: ET.Element) -> Iterator[str]:
         if joint.get("type") not in TYPES:
             yield f"joint '{name}' has the type '{joint.get('type')}', expected {', '.join(TYPES)}"
         ends = [[e.get("link", "") for e in joint.findall(role)] for role in ("parent", "child")]
-        for role, found in zip(("parent", "child"), ends, strict=True):
-            if len(found) != 1 or found[0] not in links:
-                yield f"joint '{name}' needs one <{role}> that is a link of this file, got {found}"
+        for role, named in zip(("parent", "child"), ends, strict=True):
+            if len(named) != 1 or named[0] not in links:
+                yield f"joint '{name}' needs one <{role}> that is a link of this file, got {named}"
         for link in ends[1]:
             carriers.setdefault(link, []).append(name)
             parent.update((link, other) for other in ends[0])
@@ -124,11 +124,11 @@ def _structure(root: ET.Element) -> Iterator[str]:
     if len(roots) > 1 or not links:
         yield f"a robot has one root link, here are {roots}: join them by joints of type fixed"
     yield from (f"the links {loop} carry themselves in a loop" for loop in _circles(parent))
-    yield from (f"the joints {each} mimic themselves" for each in _circles(leader))
+    yield from (f"the joints {loop} mimic themselves" for loop in _circles(leader))
 
 
 def _circles(following: dict[str, str]) -> Iterator[list[str]]:
-    """The first names, if there are any, that come back to themselves by what each one follows."""
+    """The names of the first cycle, if there is one, in a map from each name to the next."""
     try:
         TopologicalSorter({name: [other] for name, other in following.items()}).prepare()
     except CycleError as error:
@@ -136,49 +136,55 @@ def _circles(following: dict[str, str]) -> Iterator[list[str]]:
 
 
 def _values(root: ET.Element) -> Iterator[str]:
-    """Faults of attributes."""
+    """Faults of the numbers in links and joints: origins, shapes, axes, limits."""
     for part in (*root.findall("link"), *root.findall("joint")):
-        found: list[str] = []
+        faults: list[str] = []
         for element in part.iter():
             for name, count in _NUMBERS.get(element.tag, {}).items():
-                with _noted(found):
+                with _noted(faults):
                     if element.get(name) is not None:
                         values = numbers(element, name, count, finite=element.tag != "limit")
                         if name == "xyz" and np.abs(values).max() > LARGEST_SIDE:
-                            what = f'<origin xyz="{element.get(name)}"> is far away'
-                            found.append(f"{what}, over {LARGEST_SIDE:g} m: is it in millimetres?")
+                            far = f'<origin xyz="{element.get(name)}"> is far away'
+                            faults.append(f"{far}, over {LARGEST_SIDE:g} m: is it in millimetres?")
         for collision in part.findall("collision"):
-            with _noted(found):
+            with _noted(faults):
                 shape_of(collision)
         if part.get("type") in MOVABLE:
-            with _noted(found):
+            with _noted(faults):
                 onto_axis(part)
-        if part.get("type") in ("revolute", "prismatic") and not found:
+        # Limits are numbers only if nothing was wrong so far.
+        if part.get("type") in ("revolute", "prismatic") and not faults:
             lower, upper = (limit_of(part, key) for key in ("lower", "upper"))
             if lower > upper:
-                found.append(f"its lower limit {lower:g} is above its upper limit {upper:g}")
-        yield from (f"{part.tag} '{part.get('name')}': {fault}" for fault in found)
+                faults.append(f"its lower limit {lower:g} is above its upper limit {upper:g}")
+        yield from (f"{part.tag} '{part.get('name')}': {fault}" for fault in faults)
 
 
 @contextmanager
-def _noted(found: list[str]) -> Iterator[None]:
-    """A ValueError is appended to what was found."""
+def _noted(faults: list[str]) -> Iterator[None]:
+    """Appends the message of a ValueError from inside to the faults."""
     try:
         yield
     except ValueError as error:
-        found.append(str(error))
+        faults.append(str(error))
 
 
 def leaders(table: dict[str, ET.Element], joint: str) -> list[tuple[str, ET.Element]]:
-    """What a joint mimics: leaders and their followers' <mimic>, from the joint itself on."""
-    found = []
+    """The joints that a joint mimics, nearest first, each with its follower's <mimic> element.
+
+    Args:
+        table: <joint> elements by name.
+        joint: name of the follower.
+    """
+    chain = []
     while table[joint].get("type") in MOVABLE:
         mimic = table[joint].find("mimic")
         if mimic is None or mimic.get("joint") not in table:
             break
         joint = mimic.get("joint", "")
-        found.append((joint, mimic))
-    return found
+        chain.append((joint, mimic))
+    return chain
 
 
 def check_moved(
@@ -188,35 +194,38 @@ def check_moved(
     tips: Collection[str] = (),
     speeds: bool = True,
 ) -> None:
-    """What the joints in q need, beside what ``read_urdf`` has checked.
+    """Checks the joints in q, of a URDF from ``read_urdf``.
 
     Args:
+        root: the URDF.
+        path: of its file, for the faults.
         moved: names of the joints in q; those that the file does not have are passed over.
-        tips: links that must stand still relative to what these joints move, such as the tool's.
+        tips: links that no other joints may move, such as the tool's.
         speeds: whether the file's velocity limits are used.
 
     Raises:
-        ValueError: a floating or planar joint carries one of the tips or of what ``moved`` moves; a
-            joint outside q mimics one in it; or a moved joint's limits are missing or no limits.
+        ValueError: a floating or planar joint carries one of the tips, or a link that a joint in q
+            moves; a joint outside q mimics one in it; or the limits of a joint in q are missing,
+            empty or too large to be real.
     """
     table = {e.get("name", ""): e for e in root.findall("joint")}
     carriers = ways(root)
     moved = [name for name in moved if name in table]
-    found = []
+    faults = []
     for link in (*tips, *(joined_link(table[name], "child") for name in moved)):
         for joint in carriers[link]:
             if (kind := joint.get("type")) in ("floating", "planar"):
-                what = "make it fixed, or joints in a row, each with its range"
-                found.append(f"joint '{joint.get('name')}' is {kind} and carries the arm: {what}")
+                what = "make it fixed, or replace it by single joints with limits"
+                faults.append(f"joint '{joint.get('name')}' is {kind} and carries the arm: {what}")
     for name in table:
         for leader, _ in leaders(table, name) if name not in moved else ():
             if leader in moved:
-                what = "couplings are not planned. Let joints name it, too, or make it fixed"
-                found.append(f"joint '{name}' mimics '{leader}', which is in q: {what}")
-    found += [
+                what = "coupled joints are not planned. Add it to joints, or make it fixed"
+                faults.append(f"joint '{name}' mimics '{leader}', which is in q: {what}")
+    faults += [
         f"joint '{name}': {fault}" for name in moved for fault in _limits(table[name], speeds)
     ]
-    refuse(path, found)
+    refuse(path, faults)
 
 
 def _limits(joint: ET.Element, speeds: bool) -> Iterator[str]:
@@ -228,26 +237,30 @@ def _limits(joint: ET.Element, speeds: bool) -> Iterator[str]:
         if joint.find("limit") is None:
             yield f"has no <limit lower upper>: {advice}"
         elif max(abs(lower), abs(upper)) > LARGEST_LIMIT:
-            yield f"its limits {lower:g} to {upper:g} are none: {advice}"
+            yield f"its limits {lower:g} to {upper:g} are too large: {advice}"
         elif lower == upper:
             yield f"its limits {lower} to {upper} leave it no range"
     velocity, effort = (limit_of(joint, key, 1.0) for key in ("velocity", "effort"))
     if speeds and not 0.0 < velocity <= LARGEST_LIMIT:
-        yield f"its velocity limit {velocity:g} is none: state it, or pass limits with a velocity"
+        yield f"its velocity limit {velocity:g} is invalid: state it, or pass limits with velocity"
     if not 0.0 <= effort < np.inf:
-        yield f"its effort limit {effort:g} is none: state the real one, or leave it out"
+        yield f"its effort limit {effort:g} is invalid: state the real one, or leave it out"
 
 
 def check_shapes(
     root: ET.Element, path: Path | str, tree: JointTree, shapes: Iterable[LinkShape]
 ) -> None:
-    """What planning needs of the links. A link that is drawn, but has no shape, is warned of.
+    """Checks the collision shapes of the links; logs a warning of links that have visuals only.
 
     Args:
-        tree, shapes: of the same URDF, its meshes found.
+        root: the URDF.
+        path: of its file, for the faults.
+        tree: its joints.
+        shapes: its collision shapes, with meshes.
 
     Raises:
-        ValueError: no link that moves has a collision shape; or meshes of a link are too large.
+        ValueError: no link that moves has a collision shape; or meshes of a link are too large or
+            too small.
     """
     corners: dict[str, list[Array]] = {}
     solid = set()
@@ -256,18 +269,18 @@ def check_shapes(
         if shape.hull is not None:
             x = shape.hull.vertices @ shape.X_LS[:3, :3].T + shape.X_LS[:3, 3]
             corners.setdefault(shape.link, []).append(x)
-    found = []
+    faults = []
     for link, points in corners.items():
         sides = np.ptp(np.vstack(points), axis=0)
         if not SMALLEST_SIDE <= sides.max() <= LARGEST_MESH:
             size = " x ".join(f"{side:.3g}" for side in sides)
-            found.append(
+            faults.append(
                 f"link '{link}' is {size} m by its meshes, expected at most {LARGEST_MESH:g} m: "
                 'are they in millimetres? Then write scale="0.001 0.001 0.001"'
             )
     if not any(tree.link(link)[0] > 0 for link in solid):
-        found.append("no link that moves has a <collision> shape: there is nothing to plan for")
-    refuse(path, found)
+        faults.append("no link that moves has a <collision> shape: there is nothing to plan for")
+    refuse(path, faults)
     drawn = [e.get("name", "") for e in root.findall("link") if e.find("visual") is not None]
     if bare := [link for link in drawn if link not in solid]:
         _log.warning("%s: drawn without a collision shape, so never checked: %s", path, bare)

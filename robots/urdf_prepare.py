@@ -1,4 +1,4 @@
-"""A checked URDF made ready for every engine: meshes found and cut, joints outside q held."""
+"""Makes a checked URDF ready for every engine: finds and cuts meshes, fixes joints outside q."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from galley.robots.meshes import as_obj, parts_as_obj
 from galley.robots.urdf_checks import leaders
 from galley.robots.urdf_reader import MOVABLE, limit_of, naming, onto_axis, origin_of, ways
 
+# Name of the link that stands for the world in every URDF that is made here.
 WORLD = "world"
-"""The link that stands for the world in every URDF that is made here."""
 
 _NAMED = {"link": ("link", "parent", "child"), "joint": ("joint", "mimic")}
 _SKIPPED = ("transmission", "gazebo", "ros2_control")  # joints by name, without limits
@@ -34,18 +34,21 @@ def prepare(
     slack: float = 0.0,
     stand: Mapping[str, float] = MappingProxyType({}),
 ) -> None:
-    """Change a URDF from ``read_urdf`` in place.
+    """Changes a URDF from ``read_urdf`` in place.
 
-    Joints that are not in q become fixed where they are held (``held_at``); what no engine here
-    reads is dropped; meshes get absolute paths, those of collision shapes in convex parts.
+    Joints that are not in q become fixed where they are held (``held_at``). Elements that no engine
+    here reads are dropped. Meshes get absolute paths, and those of collision shapes are replaced by
+    convex parts.
 
     Args:
-        path: of the file; relative mesh paths begin there.
+        root: the URDF.
+        path: of its file; relative mesh paths begin there.
         joints: names of the joints in q.
         convex_parts: most hulls for a mesh; see ``meshes``.
-        whole: links of which one hull stands for each mesh.
+        whole: links whose meshes are not cut: one hull stands for each.
         slack: m by which a hull may be larger; see ``meshes.simplified``.
-        stand: where joints that are not in q are held, if not nearest to zero.
+        stand: values (m or rad) at which joints outside q are held, if not as near to zero as
+            their range allows.
 
     Raises:
         FileNotFoundError: a line for each mesh that does not exist.
@@ -62,7 +65,7 @@ def prepare(
             _fix(element, held[name])
     _find_meshes(root, path)
     for link in announced(root.findall("link"), "meshes of the links"):
-        for inertial in link.findall("inertial"):  # without mass, which Drake refuses
+        for inertial in link.findall("inertial"):  # Drake refuses one without mass
             mass = inertial.find("mass")
             if mass is None or float(mass.get("value", 0.0)) <= 0.0:
                 link.remove(inertial)
@@ -77,10 +80,15 @@ def prepare(
 def held_at(
     table: dict[str, ET.Element], joint: str, stand: Mapping[str, float] = MappingProxyType({})
 ) -> float:
-    """Where a joint stands that is not in q, m or rad, by the <joint> elements of all joints.
+    """The value (m or rad) at which a joint outside q is held.
 
-    Where it is to ``stand``, or in the place of its range that is nearest to zero; one that mimics
-    another, where that puts it.
+    It is the one that ``stand`` gives, or as near to zero as the joint's range allows. A joint that
+    mimics another is where that one puts it.
+
+    Args:
+        table: <joint> elements by name.
+        joint: name of the joint.
+        stand: values of joints by name.
     """
     led = leaders(table, joint)
     first = table[led[-1][0] if led else joint]
@@ -94,7 +102,7 @@ def held_at(
 
 
 def _fix(joint: ET.Element, value: float) -> None:
-    """Make a joint fixed where it stands at a value."""
+    """Make a joint fixed where a value (m or rad) puts it."""
     if value and joint.get("type") in MOVABLE:
         slides = joint.get("type") == "prismatic"
         R = None if slides else rotation_rpy(0.0, 0.0, value)
@@ -109,13 +117,13 @@ def _fix(joint: ET.Element, value: float) -> None:
 
 
 def origin_element(X: Array) -> ET.Element:
-    """<origin> for a pose (4, 4), to the last bit of its numbers."""
+    """An <origin> for a pose (4, 4), whose numbers have all digits."""
     xyz, angles = (" ".join(map(repr, v.tolist())) for v in (X[:3, 3], rpy(X[:3, :3])))
     return ET.Element("origin", xyz=xyz, rpy=angles)
 
 
 def fixed_joint(name: str, parent: str, child: str, X: Array) -> ET.Element:
-    """A fixed <joint> with the child at X (4, 4) in its parent."""
+    """A fixed <joint>, with the child link at X (4, 4) in the parent link."""
     joint = ET.Element("joint", name=name, type="fixed")
     joint.append(origin_element(X))
     ET.SubElement(joint, "parent", link=parent)
@@ -124,7 +132,7 @@ def fixed_joint(name: str, parent: str, child: str, X: Array) -> ET.Element:
 
 
 def rename(root: ET.Element, kind: str, names: Mapping[str, str]) -> None:
-    """Rename links or joints (``kind``), wherever links and joints name them."""
+    """Rename links or joints (``kind``: ``link`` or ``joint``), and every mention of them."""
     for element in root.iter():
         for key in ("name", kind):
             if element.tag in _NAMED[kind] and (name := element.get(key, "")) in names:
@@ -132,7 +140,7 @@ def rename(root: ET.Element, kind: str, names: Mapping[str, str]) -> None:
 
 
 def foot_of(root: ET.Element) -> str:
-    """The root link, under another name if it is ``world``: that is what it stands in."""
+    """The name of the root link; it is changed if it is ``world``, which stands for the world."""
     links = ways(root)
     foot = own = next(link for link, way in links.items() if not way)
     while foot == WORLD or (foot != own and foot in links):
@@ -142,7 +150,7 @@ def foot_of(root: ET.Element) -> str:
 
 
 def _find_meshes(root: ET.Element, path: Path | str) -> None:
-    """Absolute paths for all meshes of links."""
+    """Gives all meshes of links absolute paths; FileNotFoundError with a line for each missing."""
     missing = []
     for link in root.findall("link"):
         for mesh in link.iter("mesh"):
@@ -156,7 +164,7 @@ def _find_meshes(root: ET.Element, path: Path | str) -> None:
 
 
 def _cut_mesh(link: ET.Element, collision: ET.Element, most: int, slack: float) -> None:
-    """Replace a collision mesh by its convex parts."""
+    """Replace the mesh of a <collision> by at most ``most`` convex parts, each in a copy."""
     mesh = collision.find("geometry/mesh")
     if mesh is None:
         return

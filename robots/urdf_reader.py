@@ -26,8 +26,8 @@ from galley.domain.scene.model import LARGEST_SIDE, SMALLEST_SIDE
 
 Ints = NDArray[np.int64]
 Kind = Literal["box", "cylinder", "sphere", "hull"]
+# Types of joints that can be in q.
 MOVABLE = ("revolute", "continuous", "prismatic")
-"""Types of joints that can be in q."""
 _SIZES = {
     "box": {"size": 3},
     "cylinder": {"radius": 1, "length": 1},
@@ -43,12 +43,12 @@ class JointTree:
     Attributes:
         joints: names (n,), parents before children.
         parent: frame that each joint stands on (n,), 0 for the world.
-        X_PJ: pose of each joint's frame at q = 0 in its parent's (n, 4, 4); z is the axis.
+        X_PJ: pose of each joint's frame at q = 0 in its parent frame (n, 4, 4); z is the axis.
         prismatic: whether a joint slides along z instead of turning about it (n,).
         lower, upper: the URDF's position limits (n,).
         links: names of all links.
         frame: the frame that each link is fixed to (L,).
-        X_FL: each link's URDF frame in that frame (L, 4, 4).
+        X_FL: pose of each link's URDF frame in that frame (L, 4, 4).
     """
 
     joints: tuple[str, ...]
@@ -62,7 +62,7 @@ class JointTree:
     X_FL: Array
 
     def link(self, name: str) -> tuple[int, Array]:
-        """Frame and pose X_FL (4, 4) of the link called ``name``.
+        """The frame and the pose X_FL (4, 4) of the link called ``name``.
 
         Raises:
             KeyError: no such link.
@@ -87,13 +87,17 @@ class JointTree:
         return X
 
     def link_pose(self, name: str, q: Array) -> Array:
-        """X_WL (4, 4) of a link for q (n,)."""
+        """X_WL (4, 4) of a link's URDF frame for q (n,)."""
         frame, X_FL = self.link(name)
         return np.asarray(self.poses(q)[frame] @ X_FL)
 
 
 def read_tree(urdf: str, joints: tuple[str, ...]) -> JointTree:
-    """The tree of a URDF's text for a choice of joints, in the order of q.
+    """The tree of a URDF for a choice of joints; other joints are fixed at zero.
+
+    Args:
+        urdf: text.
+        joints: names of the joints in q, parents before children.
 
     Raises:
         ValueError: a joint is missing, does not move, or stands before one that carries it.
@@ -135,9 +139,9 @@ def read_tree(urdf: str, joints: tuple[str, ...]) -> JointTree:
             child = joined_link(element, "child")
             if child not in placed:
                 placed[child] = carried(element)
-    found = [placed[link] for link in links]
-    frame = np.array([f for f, _ in found], dtype=np.int64)
-    X_FL = np.array([X for _, X in found])
+    placements = [placed[link] for link in links]
+    frame = np.array([f for f, _ in placements], dtype=np.int64)
+    X_FL = np.array([X for _, X in placements])
     for array in (parent, prismatic, frame):
         array.setflags(write=False)
     X_PJ, lower, upper, X_FL = map(frozen, (X_PJ, lower, upper, X_FL))
@@ -146,7 +150,7 @@ def read_tree(urdf: str, joints: tuple[str, ...]) -> JointTree:
 
 @contextmanager
 def naming(what: Path | str) -> Iterator[None]:
-    """What is wrong inside is said with the name of the file, the key or the link."""
+    """Puts ``what`` (a file, a key, a link) before the message of a ValueError from inside."""
     try:
         yield
     except ValueError as error:
@@ -168,22 +172,26 @@ def joined_link(joint: ET.Element, role: str) -> str:
 def ways(root: ET.Element) -> dict[str, list[ET.Element]]:
     """For each link of a tree the <joint> elements that carry it, from the root on."""
     above = {joined_link(e, "child"): e for e in root.findall("joint")}
-    found = {str(e.get("name")): list[ET.Element]() for e in root.findall("link")}
-    for link, way in found.items():
+    carriers = {str(e.get("name")): list[ET.Element]() for e in root.findall("link")}
+    for link, way in carriers.items():
         while link in above:
             way.insert(0, above[link])
             link = joined_link(way[0], "parent")
-    return found
+    return carriers
 
 
 def limit_of(joint: ET.Element, key: str, default: float = 0.0) -> float:
-    """What a joint's <limit> states, or else the default."""
+    """A number of a joint's <limit>, such as ``lower``; the default if it states none."""
     limit = joint.find("limit")
     return default if limit is None else float(limit.get(key, default))
 
 
 def onto_axis(joint: ET.Element) -> Array:
-    """X_LJ (4, 4): the rotation of z onto the joint's axis in its link's frame."""
+    """X_LJ (4, 4): the rotation of z onto the joint's axis in its link's frame.
+
+    Raises:
+        ValueError: the axis has no direction, or is no three numbers.
+    """
     element = joint.find("axis")
     if element is None or element.get("xyz") is None:
         z = np.array([1.0, 0.0, 0.0])  # URDF's default
@@ -225,7 +233,7 @@ def link_shapes(urdf_text: str, meshes: bool = True) -> tuple[LinkShape, ...]:
 
     Args:
         urdf_text: URDF with meshes by ``file://`` or absolute path, OBJ or STL.
-        meshes: False: leave meshes out, and read no mesh file.
+        meshes: whether to read mesh files; if not, shapes of meshes are left out.
 
     Raises:
         ValueError: a shape, number or mesh can't be read; the message names the link.
@@ -243,7 +251,7 @@ def link_shapes(urdf_text: str, meshes: bool = True) -> tuple[LinkShape, ...]:
 
 
 def _shape(link: str, collision: ET.Element) -> LinkShape:
-    """The shape of one <collision>."""
+    """The shape of one <collision> of a link."""
     X_LS, (element, size) = origin_of(collision), shape_of(collision)
     if element.tag != "mesh":
         return LinkShape(link, cast("Kind", element.tag), X_LS, frozen(size))
@@ -259,12 +267,12 @@ def shape_of(collision: ET.Element) -> tuple[ET.Element, list[float]]:
     """The shape of a <collision>, and its sizes as in ``LinkShape``; of a mesh, its scale.
 
     Raises:
-        ValueError: it has none or several, an unknown one, or sizes that none can have.
+        ValueError: it has no shape or several, an unknown one, or sizes that are no sizes.
     """
     shapes = collision.findall("geometry/*")
     if len(shapes) != 1 or shapes[0].tag not in _SIZES:
-        found, known = [shape.tag for shape in shapes], list(_SIZES)
-        raise ValueError(f"a <collision> needs one shape in its <geometry>, {known}, got {found}")
+        tags, known = [shape.tag for shape in shapes], list(_SIZES)
+        raise ValueError(f"a <collision> needs one shape in its <geometry>, {known}, got {tags}")
     shape, sizes = shapes[0], list[float]()
     if shape.tag == "mesh" and shape.get("scale") is None:
         return shape, [1.0, 1.0, 1.0]
@@ -279,7 +287,7 @@ def shape_of(collision: ET.Element) -> tuple[ET.Element, list[float]]:
 
 
 def origin_of(element: ET.Element) -> Array:
-    """X (4, 4) of an element's <origin>."""
+    """The pose X (4, 4) of an element's <origin>; the identity if it has none."""
     origin = element.find("origin")
     if origin is None:
         return frozen(np.eye(4))
@@ -289,10 +297,16 @@ def origin_of(element: ET.Element) -> Array:
 
 
 def numbers(element: ET.Element, name: str, count: int, finite: bool = True) -> list[float]:
-    """``count`` numbers of an attribute.
+    """The numbers of an element's attribute.
+
+    Args:
+        element: of the URDF.
+        name: of the attribute.
+        count: how many numbers there must be.
+        finite: whether they must be finite; if not, they may be infinite.
 
     Raises:
-        ValueError: they are none, NaN, or infinite although they must be ``finite``.
+        ValueError: they are not that many numbers, NaN, or infinite where they may not be.
     """
     words = element.get(name, "").split()
     try:
@@ -307,4 +321,5 @@ def numbers(element: ET.Element, name: str, count: int, finite: bool = True) -> 
 
 @lru_cache(maxsize=256)
 def _mesh_hull(path: str, scale: tuple[float, float, float]) -> Hull:
+    """The convex hull of a mesh file, scaled; cached."""
     return hull(mesh_points(Path(path)) * np.array(scale))

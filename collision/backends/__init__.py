@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def quiet_drake() -> Iterator[None]:
-    """Silences what Drake logs on loading: no joint friction, no materials, Meshcat's address."""
+    """Silences Drake's warnings on loading: no joint friction, no materials, Meshcat's address."""
     logger = logging.getLogger("drake")
     level = logger.level
     logger.setLevel(logging.ERROR)

@@ -1,4 +1,4 @@
-"""Imports PyBullet silently.
+"""Imports PyBullet silently: other modules import it from here.
 
 Its C code prints a line on stderr at import, and warnings on stdout when it loads URDFs.
 """
@@ -15,7 +15,8 @@ from collections.abc import Iterator
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
     """Discards what C code writes to stdout and stderr."""
-    flush = ctypes.CDLL(None).fflush  # C has buffers of its own: all must be empty to switch
+    # C has buffers of its own: all must be empty before and after the switch.
+    flush = ctypes.CDLL(None).fflush
     sys.stdout.flush()
     sys.stderr.flush()
     flush(None)

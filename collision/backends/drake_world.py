@@ -1,4 +1,4 @@
-"""The scene and the robot in Drake: one plant and scene graph that audit contacts.
+"""DrakeWorld: the scene and the robot in Drake, one plant and scene graph that audit contacts.
 
 Built from the same URDF texts as ``PyBulletWorld``, under the same names, so that the two engines
 can be compared.
@@ -18,12 +18,7 @@ from pydrake.multibody.tree import ModelInstanceIndex
 from pydrake.systems.framework import DiagramBuilder
 
 from galley.collision.backends import quiet_drake
-from galley.collision.backends.urdf import (
-    furniture_urdf,
-    item_urdf,
-    loaded_parts,
-    without_visuals,
-)
+from galley.collision.backends.urdf import furniture_urdf, item_urdf, loaded_parts, without_visuals
 from galley.collision.checker import Contact, Pair, pair
 from galley.collision.collision_world import Cache, cached
 from galley.domain.frames import Array, frozen, to_pose7
@@ -38,10 +33,14 @@ class _LoadedScene:
     """A plant with its scene graph, which nothing changes once it is built: see ``DrakeWorld``.
 
     Attributes:
-        diagram, plant, graph: of Drake.
-        positions: the plant's at the start (nq,), and in it the indices of the robot's joints
-            ``robot_at`` and the scene's ``scene_at``, and the slice of each item ``item_at``.
-        names: of the body that a geometry belongs to, by the geometry's id.
+        diagram: Drake's diagram of plant and scene graph.
+        plant: the multibody plant.
+        graph: the scene graph.
+        positions: the plant's positions at the start (nq,).
+        robot_at: indices in ``positions`` of the robot's joints.
+        scene_at: indices in ``positions`` of the scene's joints.
+        item_at: slice in ``positions`` of each item's pose.
+        names: by a geometry's id, the name of the body that it belongs to.
     """
 
     def __init__(self, scene: Scene, robot: RobotModel) -> None:
@@ -68,6 +67,7 @@ class _LoadedScene:
         self.names = self._geometry_names()
 
     def _load(self, name: str, urdf: str, folder: Path) -> ModelInstanceIndex:
+        """Adds a URDF's text to the plant, as one model."""
         # From a file, not from the text: Drake resolves absolute mesh paths only for files.
         path = folder / f"{name}.urdf"
         path.write_text(urdf)
@@ -75,21 +75,24 @@ class _LoadedScene:
         return models[0]
 
     def _joints_at(self, names: tuple[str, ...], model: ModelInstanceIndex) -> list[int]:
+        """Where joints of a model are in the plant's positions."""
         joints = [self.plant.GetJointByName(name, model) for name in names]
         return [joint.position_start() for joint in joints]
 
     def _free_body_at(self, name: str) -> slice:
+        """Where an item's pose is in the plant's positions: seven numbers."""
         model = self._item_models[self.scene.item_index[name]]
         start = self.plant.GetBodyByName(name, model).floating_positions_start()
         return slice(start, start + 7)
 
     def _frame(self, name: str, model: ModelInstanceIndex) -> FrameId:
+        """The scene graph's frame of a body."""
         body = self.plant.GetBodyByName(name, model).index()
-        found: FrameId = self.plant.GetBodyFrameIdOrThrow(body)
-        return found
+        frame: FrameId = self.plant.GetBodyFrameIdOrThrow(body)
+        return frame
 
     def _filter_collisions(self) -> None:
-        """Excludes the pairs that no world checks."""
+        """Excludes the pairs that no world checks; see ``checker.standing_pairs``."""
         bodies = self.plant.GetBodyIndices(self._furniture_model)
         furniture = GeometrySet([self.plant.GetBodyFrameIdOrThrow(body) for body in bodies])
         declaration = CollisionFilterDeclaration().ExcludeWithin(furniture)
@@ -108,6 +111,7 @@ class _LoadedScene:
         self.graph.collision_filter_manager().Apply(declaration)
 
     def _geometry_names(self) -> dict[object, str]:
+        """The name of the body that each geometry belongs to, by the geometry's id."""
         inspector = self.graph.model_inspector()
         names: dict[object, str] = {}
         for geometry in inspector.GetAllGeometryIds():
@@ -117,7 +121,7 @@ class _LoadedScene:
 
 
 _loaded: Cache[_LoadedScene] = OrderedDict()
-_KEPT = 4  # loaded scenes: loading takes longer than auditing a plan
+_KEPT = 4  # loaded scenes that are kept: loading takes longer than auditing a plan
 
 
 class DrakeWorld:
@@ -127,8 +131,9 @@ class DrakeWorld:
     own.
 
     Args:
-        scene: what to build.
-        robot: its URDF makes one model; so does the furniture, and each item.
+        scene: furniture, items and joints.
+        robot: any RobotModel. Its URDF makes one model of the plant, the furniture another, and
+            each item one of its own.
     """
 
     def __init__(self, scene: Scene, robot: RobotModel) -> None:
@@ -165,13 +170,13 @@ class DrakeWorld:
     def positions(self, q: Array, scene_q: Array, items: Array) -> Array:
         """The plant's positions (..., nq) for rows of a log (..., n), (..., nj), (..., ni, 7)."""
         loaded = self._loaded
-        found = np.empty((*q.shape[:-1], len(loaded.positions)))
-        found[...] = loaded.positions
-        found[..., loaded.robot_at] = q
-        found[..., loaded.scene_at] = scene_q
+        positions = np.empty((*q.shape[:-1], len(loaded.positions)))
+        positions[...] = loaded.positions
+        positions[..., loaded.robot_at] = q
+        positions[..., loaded.scene_at] = scene_q
         for k, at in enumerate(loaded.item_at):
-            found[..., at] = items[..., k, _XYZW_TO_WXYZ]
-        return found
+            positions[..., at] = items[..., k, _XYZW_TO_WXYZ]
+        return positions
 
     def set_positions(self, positions: Array) -> None:
         """Put everything where the plant's positions (nq,) say."""
@@ -184,7 +189,7 @@ class DrakeWorld:
         self.plant.SetPositions(self.context, self._positions)
 
     def link_pose(self, name: str) -> Array:
-        """X_WL (4, 4), as ``PyBulletWorld.link_pose``."""
+        """X_WL (4, 4) of a link or body, as ``PyBulletWorld.link_pose``."""
         X_WL = self.plant.GetBodyByName(name).EvalPoseInWorld(self.context)
         return np.array(X_WL.GetAsMatrix4(), dtype=np.float64)
 
@@ -193,13 +198,17 @@ class DrakeWorld:
     def contacts(
         self, within: float = 0.0, allowed: frozenset[Pair] = frozenset()
     ) -> tuple[Contact, ...]:
-        """Undeclared pairs that penetrate, or are closer than ``within`` metres, nearest first.
+        """Pairs that penetrate, or are closer than ``within`` metres, nearest first.
 
-        Robot against all and itself, items against all and each other; furniture is not checked
-        against itself (drawers run in their slots).
+        The robot against everything and itself, items against everything and each other. Furniture
+        is not checked against itself (drawers run in their slots).
+
+        Args:
+            within: metres; with 0, only pairs that penetrate, with minus the depth as distance.
+            allowed: pairs that may touch, which are left out.
         """
         query: QueryObject = self.scene_graph.get_query_output_port().Eval(self._graph_context)
-        found: dict[Pair, float] = {}
+        distances: dict[Pair, float] = {}  # a pair of bodies may have several geometries
         if within > 0.0:
             near = query.ComputeSignedDistancePairwiseClosestPoints(max_distance=within)
             hits = [(hit.id_A, hit.id_B, hit.distance) for hit in near]
@@ -207,13 +216,13 @@ class DrakeWorld:
             hits = [(h.id_A, h.id_B, -h.depth) for h in query.ComputePointPairPenetration()]
         for a, b, distance in hits:
             key = pair(self._loaded.names[a], self._loaded.names[b])
-            if key not in allowed and distance < found.get(key, np.inf):
-                found[key] = float(distance)
-        contacts = [Contact(a, b, distance) for (a, b), distance in found.items()]
+            if key not in allowed and distance < distances.get(key, np.inf):
+                distances[key] = float(distance)
+        contacts = [Contact(a, b, distance) for (a, b), distance in distances.items()]
         return tuple(sorted(contacts, key=lambda c: c.distance))
 
     def __enter__(self) -> DrakeWorld:
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Nothing to release; a context as ``PyBulletWorld`` is one."""
+        """Releases nothing: a context manager only because ``PyBulletWorld`` is one."""

@@ -1,4 +1,4 @@
-"""Inverse kinematics of any arm by Newton's method, damped, from many starts."""
+"""NumericIK: inverse kinematics of any arm by Newton's method, damped, from many starts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from galley.robots.model import RobotModel
 from galley.robots.urdf_reader import read_tree
 
 _ALIKE = 1e-3  # rad or m: solutions that differ by less in every joint are the same
-_ANYWHERE = 1e300  # m and rad, from the pose: where a start may be
+_ANYWHERE = 1e300  # m and rad: how far from the pose a start may be
 
 
 class NumericIK:
-    """Solves for the group ``arm`` of a robot, without obstacles."""
+    """Inverse kinematics of the group ``arm`` of a robot, without regard to obstacles."""
 
     def __init__(self, robot: RobotModel) -> None:
         self.group, self._own = robot.group("arm"), robot.slice("arm")
@@ -40,9 +40,10 @@ class NumericIK:
         Args:
             X_WT: target pose of the tool (4, 4).
             seeds: starts (m, n), or how many to draw uniformly within the limits.
-            rng: for the draw.
+            rng: generator for the draw.
             tolerance: largest error accepted in the pose's numbers; they are within 1e-9 m and rad.
-            q: the whole robot's, for the joints outside the group; if omitted, nearest to zero.
+            q: values of all the robot's joints, for those outside the group; if omitted, as near to
+                zero as their limits allow.
 
         Returns:
             (k, n), within the limits (``JointGroup.turn``), in the order of their starts. An empty
@@ -62,15 +63,15 @@ class NumericIK:
             raise ValueError(f"seeds need {size} columns, not {starts.shape[1]}")
         target = np.array(as_pose(X_WT, "X_WT"))
         X = self._chain(np.asarray_chkfinite(self._rest if q is None else q, np.float64))
-        slides, found = self._tree.prismatic[self._own], list[Array]()
+        slides, arms = self._tree.prismatic[self._own], list[Array]()
         for start in np.clip(starts, lower, upper):
             table = np.column_stack([lower, upper, slides, start])
             search = 0.0, -1, _ANYWHERE, 1
             out, count = module_of(CHAIN).settle(start[None], target, X, table, *search)
             off = np.abs(module_of(CHAIN).hand_poses(out, X, table) - target).max()
-            if count and off <= tolerance and all(np.abs(out - x).max() > _ALIKE for x in found):
-                found.append(out[0])
-        return np.array(found).reshape(-1, size)
+            if count and off <= tolerance and all(np.abs(out - x).max() > _ALIKE for x in arms):
+                arms.append(out[0])
+        return np.array(arms).reshape(-1, size)
 
     def _chain(self, q: Array) -> Array:
         """Poses (n + 1, 4, 4) of the arm's joints and the tool at zero, each in the one before."""

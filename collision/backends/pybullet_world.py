@@ -1,6 +1,7 @@
 """The scene and the robot in PyBullet: sets states, finds contacts.
 
-``load_bullet_scene`` loads them into any client; ``PyBulletWorld`` is one that only sets states.
+``load_bullet_scene`` loads them into any client. ``PyBulletWorld`` has a client of its own, in
+which nothing is simulated: states are set.
 """
 
 from __future__ import annotations
@@ -18,12 +19,7 @@ from numpy.typing import NDArray
 
 from galley.collision.backends.bullet import pybullet as pb
 from galley.collision.backends.bullet import quiet
-from galley.collision.backends.urdf import (
-    furniture_urdf,
-    item_urdf,
-    loaded_parts,
-    without_visuals,
-)
+from galley.collision.backends.urdf import furniture_urdf, item_urdf, loaded_parts, without_visuals
 from galley.collision.checker import MARGIN, Contact, Pair, pair, standing_pairs
 from galley.domain.frames import Array, from_pose7, frozen, inverse, to_pose7
 from galley.domain.scene.model import WORLD, Scene
@@ -33,16 +29,19 @@ from galley.robots.model import RobotModel
 
 @dataclass(frozen=True)
 class BulletScene:
-    """What was loaded.
+    """The ids of what was loaded into a client, and how to set it.
 
     Attributes:
         client: the physics client.
-        furniture_id, robot_id: body ids. item_ids: in the order of the scene. If fixed furniture
-            was loaded separately, ``furniture_id`` is the rest.
-        names: of links, by (body id, link index); an item is link -1.
-        robot_joints: joint indices in the order of q. scene_joints: of scene_q.
-        X_IC: of each item the pose (4, 4) of its centre of mass frame in its own frame: PyBullet's
-            base poses are those of the centre of mass.
+        furniture_id: body id of the furniture; of the part that moves, if fixed furniture was
+            loaded separately.
+        robot_id: body id of the robot.
+        item_ids: body ids of the items, in the order of the scene.
+        names: names of links, by (body id, link index); an item is link -1.
+        robot_joints: joint indices in the order of q.
+        scene_joints: joint indices in the order of scene_q.
+        X_IC: for each item, the pose (4, 4) of its centre of mass frame in its own frame. The base
+            poses of PyBullet are those of the centre of mass.
     """
 
     client: int
@@ -68,22 +67,22 @@ class BulletScene:
 
     def link_pose(self, body: int, link: int) -> Array:
         """X_WL (4, 4) of the URDF frame of a body's link, both by index."""
-        found = pb.getLinkState(
+        state = pb.getLinkState(
             body, link, computeForwardKinematics=True, physicsClientId=self.client
         )
-        return from_pose7(np.array([*found[4], *found[5]]))
+        return from_pose7(np.array([*state[4], *state[5]]))
 
     @cached_property
     def _X_CI(self) -> tuple[Array, ...]:
         return tuple(map(inverse, self.X_IC))
 
     def item_pose(self, index: int) -> Array:
-        """X_WI (4, 4) of an item as it is now."""
+        """X_WI (4, 4) of an item, by its index, where it is in the client."""
         p, q = pb.getBasePositionAndOrientation(self.item_ids[index], physicsClientId=self.client)
         return from_pose7(np.array([*p, *q])) @ self._X_CI[index]
 
     def set_item(self, index: int, X_WI: Array) -> None:
-        """Put an item at X_WI (4, 4)."""
+        """Put an item, by its index, at X_WI (4, 4)."""
         pose = to_pose7(X_WI @ self.X_IC[index])
         pb.resetBasePositionAndOrientation(
             self.item_ids[index], pose[:3], pose[3:], physicsClientId=self.client
@@ -91,27 +90,26 @@ class BulletScene:
 
     def body(self, name: str) -> tuple[int, int]:
         """Body id and link index of a piece of furniture, a link or an item."""
-        return next(key for key, found in self.names.items() if found == name)
+        return next(key for key, loaded in self.names.items() if loaded == name)
 
     def link(self, body: int, name: str) -> int:
-        """The index of a body's link."""
+        """The index of a body's link, by its name."""
         return next(k for (b, k), n in self.names.items() if b == body and n == name)
 
 
 def load_bullet_scene(
-    client: int,
-    scene: Scene,
-    robot: RobotModel,
-    folder: Path | str,
-    dynamic: bool = False,
+    client: int, scene: Scene, robot: RobotModel, folder: Path | str, dynamic: bool = False
 ) -> BulletScene:
     """Load furniture (one multibody), robot (one multibody) and items into a client.
 
     Args:
+        client: a physics client.
+        scene: furniture, items and joints.
+        robot: any RobotModel.
         folder: for the files that PyBullet reads; may be deleted afterwards.
-        dynamic: the robot's links collide with each other, allowed pairs excepted; and fixed
-            furniture is loaded as separate bodies, which halves the time of a simulation step: in
-            Bullet every contact with a multibody goes through all of its joints.
+        dynamic: for simulation. The robot's links collide with each other, except allowed pairs.
+            Fixed furniture is loaded as separate bodies, which halves the time of a simulation
+            step: in Bullet every contact with a multibody goes through all of its joints.
     """
     folder = Path(folder)
     flags = pb.URDF_USE_INERTIA_FROM_FILE
@@ -172,34 +170,35 @@ def load_bullet_scene(
 
 
 def _joints(client: int, body: int, names: tuple[str, ...]) -> tuple[int, ...]:
-    found = {}
+    """PyBullet's indices of a body's joints, by their names."""
+    indices = {}
     for k in range(pb.getNumJoints(body, physicsClientId=client)):
-        found[pb.getJointInfo(body, k, physicsClientId=client)[1].decode()] = k
-    return tuple(found[name] for name in names)
+        indices[pb.getJointInfo(body, k, physicsClientId=client)[1].decode()] = k
+    return tuple(indices[name] for name in names)
 
 
 def _mass_frame(client: int, body: int) -> Array:
-    """X_IC (4, 4) of a free body."""
+    """X_IC (4, 4) of a free body: its centre of mass frame in its own."""
     info = pb.getDynamicsInfo(body, -1, physicsClientId=client)
     return frozen(from_pose7(np.array([*info[3], *info[4]])))
 
 
 def _load(scene: Scene, robot: RobotModel) -> BulletScene:
-    """The scene and the robot in a client of their own."""
+    """Loads the scene and the robot into a new client."""
     with tempfile.TemporaryDirectory() as folder, quiet():
         return load_bullet_scene(pb.connect(pb.DIRECT), scene, robot, folder)
 
 
 _idle: OrderedDict[object, BulletScene] = OrderedDict()
-_KEPT = 4  # clients of closed worlds: a run opens three in a row, and loading takes long
+_KEPT = 4  # clients of closed worlds that are kept: a run opens three in a row
 
 
 class PyBulletWorld:
     """A physics client with the floor, furniture, items and the robot, each under its name.
 
-    The robot is one multibody (base, arm, fingers); so is the furniture. Use as a context manager,
-    or call ``close``: the next world of an equal scene uses the same client. At first all joints
-    are at zero, and all items in the world's origin.
+    The robot is one multibody (base, arm, fingers), and the furniture is one. Use it as a context
+    manager, or call ``close``: loading takes long, so the next world of an equal scene uses the
+    same client. At first all joints are at zero, and all items in the world's origin.
 
     Args:
         scene: furniture, items and joints.
@@ -249,21 +248,21 @@ class PyBulletWorld:
         self.loaded.set_furniture(scene_q)
 
     def set_item(self, index: int, X_WI: Array) -> None:
-        """Put an item at X_WI (4, 4)."""
+        """Put an item, by its index, at X_WI (4, 4)."""
         self._active = None
         self.loaded.set_item(index, X_WI)
 
     def link_pose(self, name: str) -> Array:
-        """X_WL (4, 4) of a robot link or an item as it is now, or of a piece of furniture.
+        """X_WL (4, 4) of a robot link, an item or a piece of furniture, as the world is set.
 
-        That has its link frame (see ``collision.backends.urdf.link_frame``).
+        For furniture it is the pose of its link frame (``collision.backends.urdf.link_frame``).
         """
         if name in self.scene.item_index:
             return self.loaded.item_pose(self.scene.item_index[name])
         return self.loaded.link_pose(*self.loaded.body(name))
 
     def hand_pose(self) -> Array:
-        """X_WH (4, 4) of the hand."""
+        """X_WH (4, 4) of the hand that acts."""
         return self.loaded.link_pose(self.robot_id, self.hand_link)
 
     # -- contacts -------------------------------------------------------------------------------
@@ -271,45 +270,49 @@ class PyBulletWorld:
     def near_pairs(self, within: float, movers: tuple[int, ...] | None = None) -> dict[Pair, float]:
         """Every pair of names closer than ``within`` metres, with its signed distance.
 
-        Robot against all, items against all and each other, and of the robot's own links those
-        that penetrate (whatever ``within`` is); furniture is not checked against itself (drawers
-        run in their slots). ``movers`` (item indices) limits the items that are checked against
-        furniture and items; None means all.
+        The robot against everything, items against everything and each other, and of the robot's
+        own links those that penetrate (whatever ``within`` is). Furniture is not checked against
+        itself (drawers run in their slots).
+
+        Args:
+            within: metres.
+            movers: indices of the items that are checked against furniture and items; None: all.
         """
-        found: dict[Pair, float] = {}
+        distances: dict[Pair, float] = {}
         items = self.item_ids
         moving = items if movers is None else tuple(items[k] for k in movers)
-        self._closest(self.robot_id, self.furniture_id, within, found)
+        self._closest(self.robot_id, self.furniture_id, within, distances)
         for item in items:
-            self._closest(self.robot_id, item, within, found)
+            self._closest(self.robot_id, item, within, distances)
         for k, item in enumerate(moving):
-            self._closest(item, self.furniture_id, within, found)
+            self._closest(item, self.furniture_id, within, distances)
             for other in items:
-                if other != item and other not in moving[:k]:
-                    self._closest(item, other, within, found)
+                if other != item and other not in moving[:k]:  # each pair of items once
+                    self._closest(item, other, within, distances)
         for links in self._own_pairs:
-            self._closest(self.robot_id, self.robot_id, 0.0, found, *links)
+            self._closest(self.robot_id, self.robot_id, 0.0, distances, *links)
         for names in self._standing:
-            found.pop(names, None)
-        return found
+            distances.pop(names, None)
+        return distances
 
     def _closest(
-        self, a: int, b: int, within: float, found: dict[Pair, float], *links: int
+        self, a: int, b: int, within: float, distances: dict[Pair, float], *links: int
     ) -> None:
+        """Adds the pairs of two bodies that are closer than ``within`` metres, or of two links."""
         for point in pb.getClosestPoints(a, b, within, *links, physicsClientId=self.client):
             key = pair(self._names[a, point[3]], self._names[b, point[4]])
             distance = point[8]
-            if distance < found.get(key, np.inf):
-                found[key] = distance
+            if distance < distances.get(key, np.inf):
+                distances[key] = distance
 
     def checker(
         self, state: State, allowed: frozenset[Pair] = frozenset(), margin: float = MARGIN
     ) -> PyBulletChecker:
-        """A Checker for the world as ``state`` has it; ``allowed`` pairs may touch."""
+        """A Checker of the robot's configurations in ``state``; ``allowed`` pairs may touch."""
         return PyBulletChecker(self, state, allowed, margin)
 
     def close(self) -> None:
-        """Give up the physics client."""
+        """Gives up the physics client, which the next world of an equal scene may take."""
         if self.client < 0:
             return
         self.client = -1
@@ -327,7 +330,16 @@ class PyBulletWorld:
 
 
 class PyBulletChecker:
-    """A ``Checker`` in a PyBulletWorld, for one State."""
+    """A ``Checker`` in a PyBulletWorld, for one State.
+
+    Checkers of one world take turns: each sets its State if another was used in between.
+
+    Args:
+        world: where it checks.
+        state: that of furniture and items.
+        allowed: pairs that may touch.
+        margin: metres to keep.
+    """
 
     def __init__(
         self, world: PyBulletWorld, state: State, allowed: frozenset[Pair], margin: float
@@ -359,7 +371,7 @@ class PyBulletChecker:
             world.set_state(state)
         world.set_robot(q)
         movers = list(state.resting)
-        for k in movers:  # with the base
+        for k in movers:  # items in hands that don't act move with the base
             world.set_item(k, item_pose(world.scene, state.with_robot(q), k, np.eye(4)))
         if self._held is not None:
             X_WH = world.hand_pose()
@@ -373,6 +385,6 @@ class PyBulletChecker:
                 movers.append(k)
         # After furniture was moved, the next check sets the State again.
         world._active = self if scene_q is None else None
-        found = world.near_pairs(self.margin if within is None else within, tuple(movers))
-        hits = [Contact(a, b, d) for (a, b), d in found.items() if (a, b) not in self.allowed]
+        near = world.near_pairs(self.margin if within is None else within, tuple(movers))
+        hits = [Contact(a, b, d) for (a, b), d in near.items() if (a, b) not in self.allowed]
         return tuple(sorted(hits, key=lambda c: c.distance))

@@ -1,11 +1,11 @@
-"""Writes a Scene's furniture and items as URDF, for PyBullet and Drake: what collides and weighs.
+"""Writes a Scene's furniture and items as URDF for PyBullet and Drake: collision shapes and masses.
 
-All furniture is one multibody on the world: one link a body, one joint a scene joint. A link's
-frame L is axis-parallel to the world; it sits in the joint's pivot for a revolute joint and in
-the world's origin otherwise (at zero joints), so that joint values mean the same in every world.
+All furniture is one multibody on the world: a link for each body, a joint for each scene joint. A
+link's frame L is axis-parallel to the world; it sits in the joint's pivot for a revolute joint and
+in the world's origin otherwise (at zero joints), so that joint values mean the same in every world.
 
-A mesh is written as the OBJ of its convex hull, which both engines read, under an ASCII name. No
-engine gets what is only seen: pictures are our own renderer's.
+A mesh is written as the OBJ of its convex hull, which both engines read, under an ASCII name.
+Shapes that are only seen are left out: pictures are drawn by our own renderer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FURNITURE = "furniture"
 
 
 def loaded_parts(scene: Scene) -> bytes:
-    """All that engines load of a scene; equal for scenes that they load the same."""
+    """A key of all that engines load of a scene: equal for scenes that look the same to them."""
     return pickle.dumps((scene.bodies, scene.joints, scene.items))
 
 
@@ -40,10 +40,12 @@ def link_frame(scene: Scene, body: Body) -> Array:
 
 
 def furniture_urdf(scene: Scene, folder: Path | str, moving_only: bool = False) -> str:
-    """URDF text of all furniture; meshes that it needs are written into ``folder``.
+    """URDF text of all furniture.
 
     Args:
-        moving_only: leave out what never moves (see ``item_urdf``).
+        scene: bodies and joints.
+        folder: where meshes that the text needs are written.
+        moving_only: leave out bodies that never move (see ``item_urdf``).
     """
     robot = ET.Element("robot", name=FURNITURE)
     ET.SubElement(robot, "link", name=WORLD)
@@ -74,7 +76,9 @@ def item_urdf(item: Item | Body, folder: Path | str, X_LB: Array | None = None) 
     """URDF text of one body, whose link has its name.
 
     Args:
-        X_LB: where the body is in its link; None: at the link's origin.
+        item: the body.
+        folder: where meshes that the text needs are written.
+        X_LB: pose of the body in its link (4, 4); None: at the link's origin.
     """
     robot = ET.Element("robot", name=item.name)
     _link(robot, item, np.eye(4) if X_LB is None else X_LB, folder)
@@ -83,7 +87,7 @@ def item_urdf(item: Item | Body, folder: Path | str, X_LB: Array | None = None) 
 
 @lru_cache(maxsize=8)
 def without_visuals(urdf: str) -> str:
-    """A robot's URDF text without what is only seen, which engines take long to load."""
+    """A robot's URDF text without visual shapes, which engines take long to load."""
     root = ET.fromstring(urdf)
     for link in root.iter("link"):
         drop(link, "visual")
@@ -97,7 +101,7 @@ def _text(robot: ET.Element) -> str:
 
 
 def _link(robot: ET.Element, body: Item | Body, X_LB: Array, folder: Path | str) -> None:
-    """Add a link with what a body weighs, and with its shapes that collide."""
+    """Adds a link with a body's mass, inertia and collision shapes."""
     link = ET.SubElement(robot, "link", name=body.name)
     centre, I_C = inertial(body.shapes, X_LB, body.mass)
     element = ET.SubElement(link, "inertial")
@@ -114,7 +118,7 @@ def _link(robot: ET.Element, body: Item | Body, X_LB: Array, folder: Path | str)
 
 
 def _geometry(geometry: ET.Element, shape: Shape, file: Path) -> None:
-    """The element for a shape; of a mesh, its hull is written into ``file``."""
+    """Adds the element for a shape; the hull of a mesh is written into ``file``."""
     if shape.kind == "box":
         ET.SubElement(geometry, "box", size=_words(shape.size))
     elif shape.kind == "cylinder":
@@ -136,10 +140,17 @@ def _geometry(geometry: ET.Element, shape: Shape, file: Path) -> None:
 
 
 def inertial(shapes: tuple[Shape, ...], X_LB: Array, mass: float) -> tuple[Array, Array]:
-    """Mass spread evenly over the shapes' volumes; each counts as its bounding box.
+    """Centre of mass and inertia of a body, its mass spread evenly over its shapes' volumes.
+
+    Each shape counts as its bounding box.
+
+    Args:
+        shapes: those of the body.
+        X_LB: pose of the body in its link L (4, 4).
+        mass: kg.
 
     Returns:
-        The centre (3,) and the inertia (3, 3) about it, in the axes of L.
+        The centre (3,), m, and the inertia (3, 3) about it, kg m^2, in the axes of L.
     """
     solid = [s for s in shapes if s.collision]
     if not solid:  # it collides with nothing: as a ball of 5 cm radius

@@ -1,12 +1,16 @@
-"""What the compiled kernel works on: named tuples of arrays.
+"""Named tuples of the arrays that the compiled kernel works on.
 
 ``Obstacles`` stand still in one State. ``Moving`` is the robot and what is attached to it. A *part*
 has a name in contacts: a link, or a moving body (the chassis, a held item, a drawer that the hand
-pulls); a name may belong to several. The rest belongs to one view: its joints, what is checked
-against what, and scratch. Frames are those of ``robots.urdf_reader``.
+pulls); a name may belong to several. The other tuples belong to one view: its joints, what is
+checked against what, and scratch. Frames are those of ``robots.urdf_reader``: 0 is the world, and
+joint j moves frame j + 1.
 
 Poses are rows of 12: R row by row, then p. Lengths in metres, angles in radians. Working numbers
 are float32, whose rounding (under 10 um in a kitchen) is added to every required distance.
+
+In shapes, n is the number of joints, k of those that a view moves, P of parts, B of bodies that
+stand still, m of the rows in question, S of hulls with spheres.
 """
 
 from __future__ import annotations
@@ -26,10 +30,15 @@ ROUNDING = 1e-5  # m, covers the rounding of float32 in positions
 LIMIT_TOLERANCE = 1e-9  # rad or m by which a configuration may be beyond its joints' limits
 
 # Offsets in Scratch.layout: where in the buffer the lanes of each kind begin, 16 numbers a value.
+# Q: values of all joints. FRAMES: poses. BALLS: centres of the balls around the rows of ``Moving``.
+# LIMIT: m that the row at hand must keep. WORST: the verdict, negative if something is too near.
+# SHARE: in a proof, half the length of a lane's stretch by the curve's parameter, else 0. SPARE:
+# room of ``spheres_meet``. RATES: derivatives of the joints by the parameter. TWISTS: those of the
+# frames. LIMITS: in a proof, LIMIT of each row.
 Q, FRAMES, BALLS, LIMIT, WORST, SHARE, SPARE, RATES, TWISTS, LIMITS = range(10)
-# Rows of Scratch.travel.
+# Rows of ``Scratch.travel``, which says what they are.
 TRAVEL, SLACK, BEND = range(3)
-# Columns of Moving.still.
+# Columns of ``Moving.still``, which says what they are.
 STILL, LOW, HIGH, OWNER = 12, 13, 16, 19
 BODY = 16  # the first owner that is an attached body
 
@@ -59,13 +68,14 @@ class Moving(NamedTuple):
     """All that moves: convex solids, one a row, on frames of the joint tree.
 
     The first S rows are hulls of the robot's links. Spheres cover each of them, in three levels:
-    the ball around all, clusters of some, and the spheres, of which none reaches further beyond
-    the hull than the row's excess. Balls are (x, y, z, r) in the row's frame.
+    the ball around all, a ball around each cluster of some, and the spheres themselves, of which
+    none reaches further beyond the hull than the row's excess. Balls are (x, y, z, r) in the row's
+    frame.
     """
 
     solids: Solids
     part: Ints  # (m,) what it belongs to; row r of the first S is part r
-    frame: Ints  # (m,)
+    frame: Ints  # (m,) that carries it
     pose: Floats  # (m, 12) in its frame
     ball: Floats  # (m, 4)
     # Pose (12) in the world of what stands still, then from STILL: 1 if it does; from LOW and HIGH:
@@ -84,8 +94,8 @@ class Obstacles(NamedTuple):
 
     solids: Solids
     pose: Floats  # (m, 12)
-    low: Floats  # (m, 3) corners of the axis-parallel boxes around them
-    high: Floats  # (m, 3)
+    low: Floats  # (m, 3) lowest corners of the axis-parallel boxes around them
+    high: Floats  # (m, 3) highest corners
     body: Ints  # (m,) which body each belongs to
 
 
@@ -95,31 +105,32 @@ class KinematicTree(NamedTuple):
     The joints ``moving`` take their values from the configuration; the rest stay at ``q``.
     """
 
-    q: Doubles  # (n,)
-    moving: Ints  # (k,)
-    low: Doubles  # (k,)
+    q: Doubles  # (n,) rad or m
+    moving: Ints  # (k,) indices of joints
+    low: Doubles  # (k,) limits
     high: Doubles  # (k,)
     weights: Doubles  # (k,) of the metric |weights * (a - b)|
     step: Doubles  # (k,) between checked states of an edge
-    parent: Ints  # (n,)
-    fixed: Floats  # (n, 12) pose in the parent's frame at zero
-    prismatic: Ints  # (n,)
+    parent: Ints  # (n,) frame that each joint stands on
+    fixed: Floats  # (n, 12) pose in the parent's frame at zero; z is the axis
+    prismatic: Ints  # (n,) 1 if it slides along z, 0 if it turns about it
     active: Ints  # (.,) joints whose frames move, parents first
 
 
 class Checks(NamedTuple):
     """What is checked against what, and how near it may come."""
 
-    # To what stands still, and between parts, metres; then 1 if the hulls decide where spheres are
-    # too near, 0 if the spheres do.
+    # What sampled states must keep: to what stands still, and between parts of one arm, metres;
+    # then 1 if the hulls decide where spheres are too near, 0 if the spheres do.
     margins: Floats  # (3,)
     rows: Ints  # (.,) of ``Moving``, against what stands still; what hit last comes first
     obstacles: Ints  # (m,) rows of the obstacles that count
     bounds: Floats  # (6, m) their boxes: low x, y, z, high x, y, z; m padded to a multiple of 16
-    allowed: NDArray[np.uint8]  # (P, B) part against body
-    pairs: Ints  # (., 2) rows of ``Moving``, those with spheres first
-    reach: Floats  # (P, k) bound on how far a part's points are from each moving joint's axis
-    pair_reach: Floats  # (., k) the same for what moves between the two
+    allowed: NDArray[np.uint8]  # (P, B) whether a part may touch a body
+    pairs: Ints  # (., 2) rows of ``Moving`` in ascending order, those with spheres first
+    # (P, k) how far a part's points move at most for each radian or metre of each moving joint.
+    reach: Floats
+    pair_reach: Floats  # (., k) the same for pairs, where the joint moves one of the two only
 
 
 class Scratch(NamedTuple):
@@ -129,11 +140,13 @@ class Scratch(NamedTuple):
     # of parts alone SLACK, what is added to a computed speed for its rounding; and BEND, half a
     # bound on the acceleration, by the curve's parameter.
     travel: Floats
-    near: Ints  # (3, .) what to look at on three levels: rows of ``Moving``, ~ rows of obstacles
-    near_bounds: Floats  # (6, .) bounds of those on the first
+    # (3, .) candidates on three levels: rows of ``Moving`` and ~ rows of obstacles, or indices
+    # into what the level above has listed.
+    near: Ints
+    near_bounds: Floats  # (6, .) columns of ``Checks.bounds`` of the candidates on the first
     work: Doubles  # (n + 5, 12) four poses, then those of all frames
     full: Doubles  # (n,) a configuration of all joints
-    stack: Doubles  # (., 2) stretches of an edge yet to be proven
+    stack: Doubles  # (., 2) stretches of a curve yet to be proven: middle and half the length
     layout: Ints  # (10,) offsets in ``buffer``
     buffer: Floats  # 16 configurations, their frames, balls and verdicts
     required: Floats  # (2,) metres that this check requires, as the first two of ``margins``
@@ -142,7 +155,7 @@ class Scratch(NamedTuple):
 
 
 class KernelArrays(NamedTuple):
-    """All that a compiled function is given, as a table of addresses (``packed``)."""
+    """The tuples that a compiled function gets, as a table of addresses (``packed``)."""
 
     moving: Moving
     obstacles: Obstacles
@@ -152,7 +165,7 @@ class KernelArrays(NamedTuple):
 
 
 def listed(arrays: KernelArrays) -> list[NDArray[Any]]:
-    """All arrays in the order of the table."""
+    """All arrays, in the order of the table's rows."""
     moving, obstacles, tree, checks, scratch = arrays
-    found: list[Any] = [*moving.solids, *moving[1:], *obstacles.solids, *obstacles[1:]]
-    return [*found, *tree, *checks, *scratch]
+    solids: list[Any] = [*moving.solids, *moving[1:], *obstacles.solids, *obstacles[1:]]
+    return [*solids, *tree, *checks, *scratch]

@@ -1,15 +1,18 @@
-"""Are 16 configurations free? What moves against what stands still, and against each other.
+"""Whether 16 configurations are free: what moves against what stands still, and each other.
 
 A link is checked on three levels: the ball around it, its clusters' balls, its spheres; other
 bodies by their ball alone. A level is checked only where the one above is too near something in
-any of the 16; where the last one is, ``confirm`` decides. The limit is the distance that must be
-kept: the margin, and in proofs also how far a body may travel in the stretch of a curve that a lane
-stands for.
+any of the 16; where the last one is, ``confirm`` decides.
+
+The limit is the distance that must be kept: the margin, and in a proof (``edges``) also how far a
+body may travel in the stretch of a curve that a lane stands for. So sampled states and the middles
+of stretches are checked by the same code.
+
+Distances are compared as squares, d^2 - t^2 < 0, in 16 lanes at once. ``negative_mask`` makes a
+bit of each lane; the next level is skipped if no bit is set.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -42,6 +45,7 @@ from galley.collision.kernel.kinematics import (
 )
 from galley.collision.kernel.packed import ROWS, int_rows_at, unpack
 from galley.collision.kernel.shapes import squared
+from galley.compiled.annotations import Int, Lanes, LaneTriple, Matrix, Table, Triple, Vector
 from galley.compiled.jit import bare_kernel, inlined, native
 from galley.compiled.lanes import (
     LANES,
@@ -56,21 +60,24 @@ from galley.compiled.lanes import (
     store,
 )
 
-_FREE = np.float32(1e6)
+_FREE = np.float32(1e6)  # m or m^2, farther than anything: the verdict of a free lane
 
 
 @inlined
-def examine(table: Any, count: int, early: bool) -> bool:
+def examine(table: Table, count: int, early: bool) -> bool:
     """Whether any of the first ``count`` configurations in the buffer is too near something.
 
-    The buffer holds the configurations (joint by joint) and each lane's share of the edge's
-    travel. With ``early`` it stops at the first hit; else every lane's result is in the buffer at
-    WORST: negative where that configuration is too near.
+    The buffer holds the configurations, joint by joint, at Q. At SHARE it holds half the length of
+    the stretch that each stands for in a proof, by the curve's parameter, and at RATES the joints'
+    derivatives; for sampled states SHARE is 0. ``scratch.required`` holds what must be kept.
+
+    With ``early`` it stops at the first hit; else every lane's result is in the buffer at WORST:
+    negative where that configuration is too near.
     """
     _, _, tree, _, scratch = unpack(table)
     buffer, layout = scratch.buffer, scratch.layout
     frames(table, tree.active)
-    if buffer[layout[SHARE]] != np.float32(0.0):
+    if buffer[layout[SHARE]] != np.float32(0.0):  # a proof: speeds are needed
         twists(table)
     store(buffer, layout[WORST], splat(_FREE))
     lanes = (1 << count) - 1
@@ -81,14 +88,17 @@ def examine(table: Any, count: int, early: bool) -> bool:
 
 
 @bare_kernel
-def overlapping(bounds: Any, count: int, low: Any, high: Any, found: Any, row: int) -> int:
+def overlapping(bounds: Matrix, count: int, low: Triple, high: Triple, found: Int, row: int) -> int:
     """Lists in ``found[row]`` which of ``count`` boxes overlap a box; returns how many do.
 
     Args:
-        bounds: (6, m) low x, y, z, high x, y, z of the boxes.
+        bounds: (6, m) low x, y, z, high x, y, z of the boxes; m is a multiple of 16.
         low, high: corners of the one box, three float32 each.
+        found: (., .) filled in its row with columns of ``bounds``, ascending.
     """
     width, total = bounds.shape[1], 0
+    # Sixteen boxes at once, a lane each. ``apart`` is the largest gap along x, y and z: two boxes
+    # overlap where it is negative.
     for first in range(0, count, LANES):
         apart = maximum(
             load(bounds, first) - splat(high[0]), splat(low[0]) - load(bounds, 3 * width + first)
@@ -100,16 +110,16 @@ def overlapping(bounds: Any, count: int, low: Any, high: Any, found: Any, row: i
         bits = negative_mask(apart)
         while bits != 0:
             k = first + lowest_set_bit(bits)
-            bits &= bits - 1
-            if k < count:
+            bits &= bits - 1  # clears that bit
+            if k < count:  # the last lanes may hold boxes that don't count
                 found[row, total] = k
                 total += 1
     return total
 
 
 @bare_kernel
-def place_ball(table: Any, row: int) -> Any:
-    """Writes where the ball around a row is, and returns it: lanes."""
+def place_ball(table: Table, row: int) -> LaneTriple:
+    """Writes the centre (x, y, z) of the ball around a row of ``Moving``, and returns it: lanes."""
     moving, _, _, _, scratch = unpack(table)
     buffer, ball = scratch.buffer, moving.ball[row]
     frame = scratch.layout[FRAMES] + moving.frame[row] * FRAME
@@ -119,10 +129,19 @@ def place_ball(table: Any, row: int) -> Any:
 
 
 @bare_kernel
-def obstacles_hit(table: Any, lanes: int, early: bool) -> bool:
-    """Whether something that moves is too near something that stands still."""
+def obstacles_hit(table: Table, lanes: int, early: bool) -> bool:
+    """Whether something that moves is too near something that stands still.
+
+    Boxes around balls and obstacles leave out most pairs: first a box around everything that moves,
+    in all 16 configurations, then one around each row.
+
+    Args:
+        lanes: bits of those that count.
+        early: stop at the first hit.
+    """
     moving, obstacles, _, checks, scratch = unpack(table)
     buffer, layout, near = scratch.buffer, scratch.layout, scratch.near
+    # All lanes belong to a proof, or none does: the first tells.
     margin, proving = splat(scratch.required[0]), buffer[layout[SHARE]] != np.float32(0.0)
     low_x = low_y = low_z = splat(_FREE)
     high_x = high_y = high_z = splat(-_FREE)
@@ -131,19 +150,19 @@ def obstacles_hit(table: Any, lanes: int, early: bool) -> bool:
         x, y, z = place_ball(table, row)
         radius = moving.ball[row, 3]
         limit = margin
-        if proving:
+        if proving:  # anywhere in the stretch, each point is at most ``travelled`` from here
             limit = limit + travelled(table, moving.part[row], moving.frame[row], x, y, z, radius)
             store(buffer, layout[LIMITS] + LANES * row, limit)
         t = splat(radius) + limit
         low_x, high_x = minimum(low_x, x - t), maximum(high_x, x + t)
         low_y, high_y = minimum(low_y, y - t), maximum(high_y, y + t)
         low_z, high_z = minimum(low_z, z - t), maximum(high_z, z + t)
-    # First what is near all that moves, then for each row what is near it.
     low = (reduce_min(low_x), reduce_min(low_y), reduce_min(low_z))
     high = (reduce_max(high_x), reduce_max(high_y), reduce_max(high_z))
     count = overlapping(checks.bounds, len(checks.obstacles), low, high, near, 0)
     if count == 0:
         return False
+    # The boxes of what is left, side by side, so that each row is tried against those only.
     bounds = scratch.near_bounds
     for m in range(count):
         for i in range(6):
@@ -154,26 +173,30 @@ def obstacles_hit(table: Any, lanes: int, early: bool) -> bool:
         part = moving.part[row]
         x, y, z = load_vector(buffer, layout[BALLS] + 3 * LANES * row)
         limit = load(buffer, layout[LIMITS] + LANES * row) if proving else margin
-        store(buffer, layout[LIMIT], limit)
+        store(buffer, layout[LIMIT], limit)  # for ``spheres_hit`` and ``confirm``
         t = limit + splat(moving.ball[row, 3])
         low = (reduce_min(x - t), reduce_min(y - t), reduce_min(z - t))
         high = (reduce_max(x + t), reduce_max(y + t), reduce_max(z + t))
         t = t * t
-        found = 0
+        candidates = 0
         here = False
         for m in range(overlapping(bounds, count, low, high, near, 1)):
+            # near[1] indexes near[0], which indexes the view's obstacles.
             o = checks.obstacles[near[0, near[1, m]]]
             if checks.allowed[part, obstacles.body[o]] == 0:
                 bits = lanes & negative_mask(
                     squared(obstacles.solids, obstacles.pose, o, x, y, z) - t
                 )
                 if bits != 0:
-                    near[1, found] = ~o
-                    found += 1
+                    # The row's ball is too near. The list of candidates takes the place of what
+                    # has been read of near[1]: it never overtakes m.
+                    near[1, candidates] = ~o
+                    candidates += 1
+                    # A body without spheres: the ball was its only level.
                     if row >= len(moving.excess) and not (early and here):
                         here = confirm(table, bits, early, row, ~o) != 0 or here
-        if found > 0 and row < len(moving.excess):
-            here = spheres_hit(table, row, found, lanes, early)
+        if candidates > 0 and row < len(moving.excess):
+            here = spheres_hit(table, row, candidates, lanes, early)
         if here:
             hit = True
             if early:
@@ -184,11 +207,12 @@ def obstacles_hit(table: Any, lanes: int, early: bool) -> bool:
 
 
 @bare_kernel
-def _squared_from(table: Any, k: int, x: Any, y: Any, z: Any) -> Any:
+def _squared_from(table: Table, k: int, x: Lanes, y: Lanes, z: Lanes) -> Lanes:
     """Squared distance from points in the world to a row of ``Moving``: lanes."""
     moving, _, _, _, scratch = unpack(table)
-    if moving.still[k, STILL] != np.float32(0.0):
+    if moving.still[k, STILL] != np.float32(0.0):  # its pose in the world is known
         return squared(moving.solids, moving.still, k, x, y, z)
+    # Into the frame that carries it: (a, b, c) = R^T (x - p), of each lane's own pose.
     buffer = scratch.buffer
     f = scratch.layout[FRAMES] + moving.frame[k] * FRAME
     u, v, w = load_vector(buffer, f + 9 * LANES)
@@ -202,16 +226,22 @@ def _squared_from(table: Any, k: int, x: Any, y: Any, z: Any) -> Any:
 
 
 @bare_kernel
-def spheres_hit(table: Any, row: int, found: int, lanes: int, early: bool) -> bool:
-    """Whether a row with spheres is too near to one of the ``found`` that ``near[1]`` lists.
+def spheres_hit(table: Table, row: int, found: int, lanes: int, early: bool) -> bool:
+    """Whether a row with spheres is too near to one of the candidates that ``near[1]`` lists.
 
-    The limit is in the buffer at LIMIT.
+    The row's ball is too near to each of them in some lane. The limit is in the buffer at LIMIT.
+
+    Args:
+        row: of ``Moving``, one of those with spheres.
+        found: how many candidates: ~ rows of obstacles, or rows of ``Moving`` without spheres.
+        lanes: bits of those that count. early: stop at the first hit.
     """
     moving, obstacles, _, checks, scratch = unpack(table)
     buffer, layout, near = scratch.buffer, scratch.layout, scratch.near
+    # Negative where a sphere is too near, and where the hull itself certainly is.
     limit, worst = load(buffer, layout[LIMIT]), splat(_FREE)
     sure = worst
-    excess = moving.excess[row] * checks.margins[2]
+    excess = moving.excess[row] * checks.margins[2]  # 0 if the spheres decide
     frame = layout[FRAMES] + moving.frame[row] * FRAME
     for c in range(moving.cluster[row], moving.cluster[row + 1]):
         ball = moving.cluster_ball[c]
@@ -230,6 +260,7 @@ def spheres_hit(table: Any, row: int, found: int, lanes: int, early: bool) -> bo
                 count += 1
         if count == 0:
             continue
+        # The third level: this cluster's spheres against what is near the cluster.
         for s in range(moving.cluster_sphere[c], moving.cluster_sphere[c + 1]):
             ball = moving.sphere[s]
             x, y, z = to_world(buffer, frame, ball[0], ball[1], ball[2])
@@ -255,12 +286,17 @@ def spheres_hit(table: Any, row: int, found: int, lanes: int, early: bool) -> bo
     return decide(table, worst, sure, lanes, early, row, found)
 
 
-full_margin = inlined(keeps_margin)
+full_margin = inlined(keeps_margin)  # for kernels
 
 
 @bare_kernel
-def pairs_hit(table: Any, lanes: int, early: bool) -> bool:
-    """Whether two of what moves are too near each other."""
+def pairs_hit(table: Table, lanes: int, early: bool) -> bool:
+    """Whether two of the solids that move are too near each other.
+
+    Args:
+        lanes: bits of those that count.
+        early: stop at the first hit.
+    """
     moving, _, _, checks, scratch = unpack(table)
     buffer, layout = scratch.buffer, scratch.layout
     share, spheres = load(buffer, layout[SHARE]), len(moving.excess)
@@ -271,15 +307,16 @@ def pairs_hit(table: Any, lanes: int, early: bool) -> bool:
         margin = scratch.required[1]
         if full_margin(moving.still[a, OWNER], moving.still[b, OWNER]):
             margin = scratch.required[0]
+        # SHARE is 0 for sampled states, so they must keep just the margin.
         limit = splat(margin) + splat(scratch.travel[TRAVEL, first + k]) * share
         i, j = layout[BALLS] + 3 * LANES * a, layout[BALLS] + 3 * LANES * b
         x, y, z = load_vector(buffer, i)
         if a < spheres <= b:  # a's ball from b itself, which may be long
             t = limit + splat(moving.ball[a, 3])
-            if _beside(moving.still[b], x, y, z, t):
+            if _beside(moving.still[b], x, y, z, t):  # cheaper: by the box around b
                 continue
             bits = negative_mask(_squared_from(table, b, x, y, z) - t * t)
-        else:
+        else:  # ball against ball
             t = limit + splat(moving.ball[a, 3] + moving.ball[b, 3])
             u, v, w = load_vector(buffer, j)
             x, y, z = x - u, y - v, z - w
@@ -289,7 +326,7 @@ def pairs_hit(table: Any, lanes: int, early: bool) -> bool:
             continue
         store(buffer, layout[LIMIT], limit)
         scratch.near[1, 0] = b
-        if b < spheres:
+        if b < spheres:  # pairs are in order, a < b: both have spheres
             here = spheres_meet(table, a, b, lanes, early)
         elif a < spheres:
             here = spheres_hit(table, a, 1, lanes, early)
@@ -303,8 +340,12 @@ def pairs_hit(table: Any, lanes: int, early: bool) -> bool:
 
 
 @bare_kernel
-def _beside(still: Any, x: Any, y: Any, z: Any, t: Any) -> bool:
-    """Whether points are ``t`` away from the box around a row that stands still: lanes."""
+def _beside(still: Vector, x: Lanes, y: Lanes, z: Lanes, t: Lanes) -> bool:
+    """Whether all 16 points are at least ``t`` away from the box around a row.
+
+    Args:
+        still: (20,) of the row, see ``Moving``; if the row moves, the answer is no.
+    """
     if still[STILL] == np.float32(0.0):
         return False
     zero = splat(np.float32(0.0))
@@ -315,22 +356,29 @@ def _beside(still: Any, x: Any, y: Any, z: Any, t: Any) -> bool:
 
 
 @bare_kernel
-def spheres_meet(table: Any, a: int, b: int, lanes: int, early: bool) -> bool:
+def spheres_meet(table: Table, a: int, b: int, lanes: int, early: bool) -> bool:
     """Whether row a is too near to row b, both with spheres; the limit is in the buffer at LIMIT.
 
-    ``near[1]`` lists b.
+    Clusters of a against the ball of b, then against clusters of b; then spheres of a against a
+    cluster of b, and at last against its spheres.
+
+    Args:
+        a, b: rows of ``Moving``; ``near[1]`` lists b.
+        lanes: bits of those that count. early: stop at the first hit.
     """
     moving, _, _, checks, scratch = unpack(table)
     buffer, layout = scratch.buffer, scratch.layout
     limit, worst = load(buffer, layout[LIMIT]), splat(_FREE)
     sure = worst
+    # Both hulls may lie behind their spheres; 0 if the spheres decide.
     excess = (moving.excess[a] + moving.excess[b]) * checks.margins[2]
     frame_a = layout[FRAMES] + moving.frame[a] * FRAME
     frame_b = layout[FRAMES] + moving.frame[b] * FRAME
     i, j = layout[BALLS] + 3 * LANES * a, layout[BALLS] + 3 * LANES * b
     ax, ay, az = load_vector(buffer, i)
     bx, by, bz = load_vector(buffer, j)
-    # The clusters of b that are near a's ball, with their centres.
+    # The clusters of b that are near a's ball, with their centres: in ``near[0]`` and at SPARE.
+    # Behind those, at ``inner``, is room for the spheres of one of b's clusters.
     near, spare = scratch.near, layout[SPARE]
     clusters = moving.cluster[b + 1] - moving.cluster[b]
     inner = spare + 3 * LANES * clusters
@@ -359,7 +407,7 @@ def spheres_meet(table: Any, a: int, b: int, lanes: int, early: bool) -> bool:
             if negative_mask(u * u + v * v + w * w - t * t) == 0:
                 continue
             start, stop = moving.cluster_sphere[near[0, m]], moving.cluster_sphere[near[0, m] + 1]
-            ready = False  # whether the other cluster's spheres stand at ``inner``
+            ready = False  # whether the centres of the other cluster's spheres are at ``inner``
             for s in range(moving.cluster_sphere[c], moving.cluster_sphere[c + 1]):
                 one = moving.sphere[s]
                 sx, sy, sz = to_world(buffer, frame_a, one[0], one[1], one[2])
@@ -368,7 +416,7 @@ def spheres_meet(table: Any, a: int, b: int, lanes: int, early: bool) -> bool:
                 u, v, w = sx - ox, sy - oy, sz - oz
                 if negative_mask(u * u + v * v + w * w - t * t) == 0:
                     continue
-                if not ready:
+                if not ready:  # once for all spheres of a's cluster, and only if one needs them
                     for e in range(start, stop):
                         two = moving.sphere[e]
                         u, v, w = to_world(buffer, frame_b, two[0], two[1], two[2])
@@ -391,5 +439,5 @@ def spheres_meet(table: Any, a: int, b: int, lanes: int, early: bool) -> bool:
 
 @native(4)
 def examine_native(place: int, count: int, early: int, unused: int) -> int:
-    """``examine`` for the table at an address: 1 if something is too near, else 0."""
+    """``examine`` for the table at the address ``place``: 1 if something is too near, else 0."""
     return 1 if examine(int_rows_at(place, ROWS, 3), count, early != 0) else 0

@@ -1,28 +1,24 @@
-"""Forward kinematics of 16 configurations at once, and of one in double precision."""
+"""Forward kinematics of 16 configurations at once, and of one in double precision.
+
+Of 16: the frames' poses, their twists, and from these the bound on travel that proofs need.
+"""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
 from galley.collision.kernel.arrays import BEND, FRAMES, RATES, SHARE, SLACK, TRAVEL, TWISTS, Q
 from galley.collision.kernel.packed import unpack
+from galley.compiled.annotations import Indices, Lanes, LaneTriple, Pose, Poses, Table, Vector
 from galley.compiled.jit import bare_kernel
-from galley.compiled.lanes import (
-    LANES,
-    load,
-    minimum,
-    nearest_integer,
-    splat,
-    square_root,
-    store,
-)
+from galley.compiled.lanes import LANES, load, minimum, nearest_integer, splat, square_root, store
 
 FRAME = 12 * LANES  # numbers in the buffer for a frame's pose: R row by row, then p
-TWIST = 6 * LANES  # and for its twist: velocity of its point in the world's origin, then angular
+# Numbers for a frame's twist: the velocity of its point that is in the world's origin, then the
+# angular velocity; by the curve's parameter.
+TWIST = 6 * LANES
 
-_TURN = np.float32(1.0 / (2.0 * np.pi))
+_PER_TURN = np.float32(1.0 / (2.0 * np.pi))
 # 2 pi in two parts, so that x - k 2 pi loses no digits.
 _HIGH = np.float32(6.28125)
 _LOW = np.float32(2.0 * np.pi - 6.28125)
@@ -56,9 +52,10 @@ _C = np.array(
 
 
 @bare_kernel
-def sine_cosine(x: Any) -> Any:
-    """sin and cos of 16 angles."""
-    k = nearest_integer(x * splat(_TURN))
+def sine_cosine(x: Lanes) -> tuple[Lanes, Lanes]:
+    """Sines and cosines of 16 angles, rad."""
+    # Without whole turns, an angle is within half a turn of 0, where the fits hold.
+    k = nearest_integer(x * splat(_PER_TURN))
     r = x - k * splat(_HIGH) - k * splat(_LOW)
     u = r * r
     s = splat(_S[5]) + u * splat(_S[6])
@@ -73,28 +70,32 @@ def sine_cosine(x: Any) -> Any:
 
 
 @bare_kernel
-def load_vector(buffer: Any, at: int) -> Any:
-    """Three lanes that stand one after another, such as the x, y and z of points."""
+def load_vector(buffer: Vector, at: int) -> LaneTriple:
+    """Three vectors of lanes that stand one after another, such as the x, y and z of points."""
     return load(buffer, at), load(buffer, at + LANES), load(buffer, at + 2 * LANES)
 
 
 @bare_kernel
-def load_axis(buffer: Any, at: int) -> Any:
-    """One of a frame's axes, whose x is at ``at``: lanes."""
+def load_axis(buffer: Vector, at: int) -> LaneTriple:
+    """One of a frame's axes in the world, a column of R, whose x is at ``at``: lanes."""
     return load(buffer, at), load(buffer, at + 3 * LANES), load(buffer, at + 6 * LANES)
 
 
 @bare_kernel
-def store_vector(buffer: Any, at: int, x: Any, y: Any, z: Any) -> None:
-    """Writes three lanes one after another."""
+def store_vector(buffer: Vector, at: int, x: Lanes, y: Lanes, z: Lanes) -> None:
+    """Writes three vectors of lanes one after another, as ``load_vector`` reads them."""
     store(buffer, at, x)
     store(buffer, at + LANES, y)
     store(buffer, at + 2 * LANES, z)
 
 
 @bare_kernel
-def frames(table: Any, joints: Any) -> None:
-    """Writes the poses of the frames that ``joints`` move; the others are there already."""
+def frames(table: Table, joints: Indices) -> None:
+    """Writes the poses of the frames that ``joints`` move; the others are there already.
+
+    Args:
+        joints: (m,) parents before children. The values are in the buffer at Q.
+    """
     _, _, tree, _, scratch = unpack(table)
     buffer, fixed = scratch.buffer, tree.fixed
     q_at, frames_at = scratch.layout[Q], scratch.layout[FRAMES]
@@ -108,6 +109,8 @@ def frames(table: Any, joints: Any) -> None:
         for row in range(3):
             r = p + row * 3 * LANES
             d = f + row * 3 * LANES
+            # A row of the parent's R, times the fixed pose; then the joint's own motion along z,
+            # or about it.
             m0, m1, m2 = load_vector(buffer, r)
             k0 = m0 * splat(fixed[j, 0]) + m1 * splat(fixed[j, 3]) + m2 * splat(fixed[j, 6])
             k1 = m0 * splat(fixed[j, 1]) + m1 * splat(fixed[j, 4]) + m2 * splat(fixed[j, 7])
@@ -125,8 +128,11 @@ def frames(table: Any, joints: Any) -> None:
 
 
 @bare_kernel
-def twists(table: Any) -> None:
-    """Writes the twists of the frames that move; those of the others stay zero."""
+def twists(table: Table) -> None:
+    """Writes the twists of the frames that move; those of the others stay zero.
+
+    The poses are in the buffer at FRAMES, the joints' rates at RATES.
+    """
     _, _, tree, _, scratch = unpack(table)
     buffer, layout = scratch.buffer, scratch.layout
     rates_at, frames_at, twists_at = layout[RATES], layout[FRAMES], layout[TWISTS]
@@ -136,7 +142,9 @@ def twists(table: Any) -> None:
         t = twists_at + (j + 1) * TWIST
         rate = load(buffer, rates_at + j * LANES)
         x, y, z = load_axis(buffer, f + 2 * LANES)
-        x, y, z = rate * x, rate * y, rate * z
+        x, y, z = rate * x, rate * y, rate * z  # along the joint's axis
+        # What the parent's frame does, and what the joint adds: a slide, or a turn about an axis
+        # through o, under which the world's origin moves by o x omega.
         u, v, w = load_vector(buffer, p)
         a, b, c = load_vector(buffer, p + 3 * LANES)
         if tree.prismatic[j] != 0:
@@ -150,17 +158,26 @@ def twists(table: Any) -> None:
 
 
 @bare_kernel
-def travelled(table: Any, part: int, frame: int, x: Any, y: Any, z: Any, radius: Any) -> Any:
+def travelled(
+    table: Table, part: int, frame: int, x: Lanes, y: Lanes, z: Lanes, radius: float
+) -> Lanes:
     """Bound (m) on the travel of a ball's points from the middle of a stretch to its ends: lanes.
 
-    By Taylor's theorem: share * speed + share^2 / 2 * acceleration. The speed is that of the
-    middle; what bounds it all along the piece bounds the travel as well, and the lesser counts.
+    By Taylor's theorem: share * speed + share^2 / 2 * acceleration, where share is half the
+    stretch's length by the curve's parameter. The speed is that of the middle, at most the
+    centre's and what turning adds within the radius; the acceleration is bounded all along the
+    piece. So is the speed, by ``edges.set_travel``: share times that bounds the travel as well, and
+    the lesser counts.
 
     Args:
-        part: that the ball belongs to. x, y, z: its centre in the world. radius: m.
+        part: that the ball belongs to.
+        frame: that carries it.
+        x, y, z: its centre in the world, m.
+        radius: m.
     """
     _, _, _, _, scratch = unpack(table)
     buffer, t = scratch.buffer, scratch.layout[TWISTS] + frame * TWIST
+    # The centre's velocity: of the frame's point in the world's origin, and omega x centre.
     a, b, c = load_vector(buffer, t + 3 * LANES)
     u = load(buffer, t) + b * z - c * y
     v = load(buffer, t + LANES) + c * x - a * z
@@ -168,12 +185,13 @@ def travelled(table: Any, part: int, frame: int, x: Any, y: Any, z: Any, radius:
     speed = square_root(u * u + v * v + w * w)
     speed = speed + splat(radius) * square_root(a * a + b * b + c * c)
     share = load(buffer, scratch.layout[SHARE])
+    # BEND is half the bound on the acceleration.
     speed = speed + splat(scratch.travel[SLACK, part]) + share * splat(scratch.travel[BEND, part])
     return share * minimum(splat(scratch.travel[TRAVEL, part]), speed)
 
 
 @bare_kernel
-def to_world(buffer: Any, frame: int, x: Any, y: Any, z: Any) -> Any:
+def to_world(buffer: Vector, frame: int, x: float, y: float, z: float) -> LaneTriple:
     """A point (x, y, z) of a frame, whose pose begins at ``frame``, in the world: lanes."""
     a, b, c = splat(x), splat(y), splat(z)
     u, v, w = load_vector(buffer, frame + 9 * LANES)
@@ -186,8 +204,8 @@ def to_world(buffer: Any, frame: int, x: Any, y: Any, z: Any) -> Any:
 
 
 @bare_kernel
-def pose_of(table: Any, row: int, lane: int, out: Any) -> None:
-    """Pose (12,) in the world of a row of ``Moving`` in one of the 16 configurations."""
+def pose_of(table: Table, row: int, lane: int, out: Pose) -> None:
+    """Writes the pose in the world of a row of ``Moving`` in one of the 16 configurations."""
     moving, _, _, _, scratch = unpack(table)
     buffer = scratch.buffer
     at = scratch.layout[FRAMES] + moving.frame[row] * FRAME + lane
@@ -202,8 +220,8 @@ def pose_of(table: Any, row: int, lane: int, out: Any) -> None:
 
 
 @bare_kernel
-def compose(a: Any, b: Any, out: Any) -> None:
-    """Poses as rows of 12: out = a b, in double precision; ``out`` is another array."""
+def compose(a: Pose, b: Pose, out: Pose) -> None:
+    """Multiplies poses: out = a b, in double precision; ``out`` must be another array."""
     for i in range(3):
         for j in range(3):
             out[3 * i + j] = a[3 * i] * b[j] + a[3 * i + 1] * b[3 + j] + a[3 * i + 2] * b[6 + j]
@@ -211,9 +229,14 @@ def compose(a: Any, b: Any, out: Any) -> None:
 
 
 @bare_kernel
-def poses(parent: Any, fixed: Any, prismatic: Any, q: Any, out: Any) -> None:
-    """Poses (n + 1, 12) of all frames for one configuration (n,), in double precision."""
-    out[0] = 0.0
+def poses(parent: Indices, fixed: Poses, prismatic: Indices, q: Vector, out: Poses) -> None:
+    """Writes the poses (n + 1, 12) of all frames for one configuration, in double precision.
+
+    Args:
+        parent, fixed, prismatic: (n,), (n, 12), (n,) of the joints: see ``KinematicTree``.
+        q: (n,) of all joints, rad or m.
+    """
+    out[0] = 0.0  # the world's frame
     out[0, 0] = out[0, 4] = out[0, 8] = 1.0
     for j in range(len(q)):
         f = out[j + 1]

@@ -1,4 +1,4 @@
-"""Passes the kernel's tuples from Python to compiled code as one small table.
+"""The table of addresses by which the kernel's tuples of arrays get from Python to compiled code.
 
 At each call from Python, Numba inspects every array of a tuple, which takes milliseconds for some
 fifty of them. So Python passes a table of their addresses and shapes: ``pack`` fills it, and
@@ -13,13 +13,7 @@ from typing import Any
 import numpy as np
 from numba import types
 from numba.core.typing.templates import AttributeTemplate
-from numba.extending import (
-    infer_getattr,
-    intrinsic,
-    lower_getattr_generic,
-    models,
-    register_model,
-)
+from numba.extending import infer_getattr, intrinsic, lower_getattr_generic, models, register_model
 
 from galley.collision.kernel.arrays import (
     Checks,
@@ -34,6 +28,7 @@ from galley.collision.kernel.arrays import (
 )
 from galley.compiled.native import array_in_row, reader
 
+# Numba's types, by the words of ``_FIELDS``.
 _TYPES = {"i8": types.int64, "f4": types.float32, "f8": types.float64, "u1": types.uint8}
 # Type and dimensions of every field, in order, as ``jit.entry`` has them.
 _FIELDS: dict[Any, str] = {
@@ -46,7 +41,7 @@ _FIELDS: dict[Any, str] = {
 
 
 def _kind(tuple_of: Any, fields: str) -> Any:
-    """Numba's type of a tuple of arrays and Solids."""
+    """Numba's type of a NamedTuple of arrays and ``Solids``, from its line of ``_FIELDS``."""
     kinds = []
     for field in fields.split():
         if field == "solids":
@@ -57,14 +52,14 @@ def _kind(tuple_of: Any, fields: str) -> Any:
 
 
 def _flat_kinds(kinds: Any) -> list[Any]:
-    """The arrays in types that are arrays or tuples, one after the other."""
-    found = (_flat_kinds(each) if isinstance(each, types.BaseTuple) else [each] for each in kinds)
-    return [array for some in found for array in some]
+    """The types of arrays among types that are arrays or tuples of arrays, in order."""
+    nested = (_flat_kinds(kind) if isinstance(kind, types.BaseTuple) else [kind] for kind in kinds)
+    return [array for arrays in nested for array in arrays]
 
 
 _KINDS = tuple(_kind(tuple_of, fields) for tuple_of, fields in _FIELDS.items())
 _NUMPY = [np.dtype(str(array.dtype)) for array in _flat_kinds(_KINDS)]
-# Rows of the addresses of functions.
+# Rows of the table that hold addresses of functions, behind those of arrays.
 EXAMINE = len(_NUMPY)
 SEGMENT_FREE, POLYLINE_FREE, PIECE_PROVEN, CONFIRM = range(EXAMINE + 1, EXAMINE + 5)
 ROWS = EXAMINE + 5
@@ -86,6 +81,7 @@ def pack(arrays: KernelArrays, functions: tuple[int, ...]) -> Ints:
     for array, dtype in zip(listed(arrays), _NUMPY, strict=True):
         if array.dtype != dtype or not array.flags.c_contiguous:
             raise TypeError(f"expected a contiguous array of {dtype}, got {array.dtype}")
+        # A vector has one column.
         rows.append((array.__array_interface__["data"][0], *array.shape, 1)[:3])
     table[: len(rows)] = rows
     table[len(rows) :, 0] = functions
@@ -93,7 +89,7 @@ def pack(arrays: KernelArrays, functions: tuple[int, ...]) -> Ints:
 
 
 class _Lazy(types.Type):  # type: ignore[misc]
-    """Stands for one of the tuples; an array of it is made where it is first used."""
+    """Numba's type for one of the tuples, of which an array is made where it is first used."""
 
     def __init__(self, tuple_of: Any, first: int) -> None:
         self.tuple_of, self.first = tuple_of, first  # the table's row of its first array
@@ -113,6 +109,8 @@ def unpack(typing: Any, table: Any) -> Any:
     """
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        # The tuples themselves hold nothing. The function's LLVM object remembers the table, and
+        # which arrays are made (``_array_of``).
         numbers = context.make_array(sig.args[0])(context, builder, args[0]).data
         assert not hasattr(builder.function, "unpacked"), "a function unpacks one table, once"
         builder.function.unpacked = numbers, {}
@@ -133,16 +131,17 @@ class _LazyAttribute(AttributeTemplate):  # type: ignore[misc]
 
 @lower_getattr_generic(_Lazy)
 def _array_of(context: Any, builder: Any, lazy: Any, value: Any, name: str) -> Any:
-    """Code for an array (or a tuple of some), right where the table was unpacked."""
+    """Code for an array (or ``Solids``) of a tuple, right where the table was unpacked."""
     numbers, made = builder.function.unpacked
     if (lazy, name) not in made:
+        # There, so that the array is at hand on every path on which it is used.
         here = builder.block
         builder.position_after(numbers)
         k = list(lazy.tuple_of.fields).index(name)
         kind, row = lazy.tuple_of[k], lazy.first + len(_flat_kinds(lazy.tuple_of.types[:k]))
         arrays = [
-            array_in_row(context, builder, each, numbers, row + i)
-            for i, each in enumerate(_flat_kinds([kind]))
+            array_in_row(context, builder, array, numbers, row + i)
+            for i, array in enumerate(_flat_kinds([kind]))
         ]
         single = not isinstance(kind, types.BaseTuple)
         made[lazy, name] = arrays[0] if single else context.make_tuple(builder, kind, arrays)

@@ -1,5 +1,6 @@
-"""Any serial arm on a base, from its URDF alone.
+"""Kinematics of any serial arm on a base, from its URDF alone.
 
-- ``chain``: the arm as data; ``bounds``: how far it reaches and moves
-- ``branches``: inverse kinematics; ``kinematics``: what skills ask
+- ``chain``: the arm as data; ``bounds``: how far it reaches, and how far its points move
+- ``branches``: starts for its inverse kinematics; ``chain_kernel``: compiled
+- ``kinematics``: ``ChainKinematics``, the interface for skills
 """

@@ -22,7 +22,11 @@ _Z = np.array([0.0, 0.0, 1.0])
 
 
 def reach_of(chain: Chain) -> ReachBounds:
-    """S is where on the first joint's axis, and C where on the hand's, the bound is least."""
+    """Bounds on the reach of a chain's arm.
+
+    S is the point on the first joint's axis, and C that on the hand's, for which the bound on their
+    distance is least.
+    """
     n, hand = len(chain.X) - 4, chain.X[-1]
 
     def to_C(values: Array) -> float:
@@ -42,47 +46,57 @@ def radii_of(chain: Chain) -> tuple[Array, Array]:
     """Bounds (m) on the distance from each joint's axis of what it moves, 1 for a sliding joint.
 
     Returns:
-        Of any point of the robot, and of the hand's origin (n + 1,): about the base's heading, then
-        about each of the arm's joints.
+        For any point of the robot (n + 1,), and for the hand's origin (n + 1,): about the axis of
+        the base's heading, then about each of the arm's joints.
     """
     n, hand = len(chain.X) - 4, chain.X[-1, :3, 3]
     best = _least(lambda along: float(_Points(chain, along).radii(n, hand).sum()), n)
     points = _Points(chain, best)
-    found = [points.radii(k, each) for k, each in enumerate(chain.points) if len(each)]
+    radii = [points.radii(k, corners) for k, corners in enumerate(chain.points) if len(corners)]
     slides, to_hand = chain.prismatic[2:], points.radii(n, hand)
-    links = np.max([*found, to_hand], axis=0)
+    links = np.max([*radii, to_hand], axis=0)
     return frozen(np.where(slides, 1.0, links)), frozen(np.where(slides, 1.0, to_hand))
 
 
 def _least(function: Callable[[Array], float], size: int) -> Array:
-    """Where a sum of distances is about least (size,), by Powell's method from zero."""
+    """A point (size,) at which a sum of distances is about least, by Powell's method from zero."""
     from scipy.optimize import minimize
 
     return np.asarray(minimize(function, np.zeros(size), method="Powell").x)
 
 
 class _Points:
-    """A point on the axis of the base's heading and on each of the arm's: ``along`` (n,) them.
+    """A point on the axis of the base's heading, and one on the axis of each of the arm's joints.
+
+    Args:
+        chain: the arm.
+        along: where on the arm's axes, m from each frame's origin (n,).
 
     Attributes:
-        seen: each point in the frame before its joint: (2, 3), at both ends of a sliding joint.
+        seen: each point in the frame before its joint (n + 1, 2, 3): at both ends of the range of a
+            sliding joint, twice the same for one that turns.
     """
 
     def __init__(self, chain: Chain, along: Array) -> None:
         self._X, self._slides = chain.X[2:-1], chain.prismatic[2:]
         self._low, self._high = chain.lower[2:].copy(), chain.upper[2:].copy()
         self._low[0], self._high[0] = -np.pi, np.pi
+        # Each point in its own frame; the base's is in the origin.
         self._at = np.insert(along, 0, 0.0)[:, None] * _Z
         ends = np.stack([self._low, self._high], axis=1) * self._slides[:, None]
         moved = self._at[:, None] + ends[..., None] * _Z
         self.seen = moved @ self._X[:, :3, :3].swapaxes(1, 2) + self._X[:, None, :3, 3]
         n = len(along)
         apart = np.linalg.norm(self.seen[1:] - self._at[:-1, None], axis=2)
+        # Greatest distances from a point to the next one, and to the one after that.
         self._next = apart.max(axis=1)
         self._over = [self._farthest(k + 1, self.seen[k + 2]) for k in range(n - 1)]
 
     def _farthest(self, k: int, points: Array) -> float:
-        """From the point of joint k - 1 to points (m, 3) of frame k, wherever joint k is."""
+        """Greatest distance from the point of joint k - 1 to points (m, 3) of frame k.
+
+        Exact: the greatest over the whole range of joint k.
+        """
         at = self._X[k, :3, :3].T @ (self._at[k - 1] - self._X[k, :3, 3])
         low, high = self._low[k], self._high[k]
         if self._slides[k]:
@@ -97,8 +111,9 @@ class _Points:
         return float(np.sqrt(square.max()))
 
     def lengths(self, i: int, k: int, points: Array) -> float:
-        """From the point of joint i to points (3,) or (m, 3) of frame k, at most."""
+        """A bound on the distance from the point of joint i to points (3,) or (m, 3) of frame k."""
         points = points.reshape(-1, 3)
+        # The shortest way to each point in turn: from the one before it, or past that one.
         before, length = np.inf, 0.0
         for j in range(i, k):
             over = before + self._over[j - 1] if j > i else np.inf
@@ -107,13 +122,16 @@ class _Points:
         return min(direct, before + self._farthest(k, points)) if k > i else direct
 
     def radii(self, k: int, points: Array) -> Array:
-        """Of points (3,) or (m, 3) of frame k, about each axis (n + 1,): 0 for those behind."""
-        found = np.zeros(len(self._at))
+        """Bounds on the distance of points (3,) or (m, 3) of frame k from each axis (n + 1,).
+
+        0 for the axes of joints behind frame k.
+        """
+        bounds = np.zeros(len(self._at))
         for i in range(k):
             aside = float(np.hypot(*self.seen[i + 1][:, :2].T).max())
-            found[i] = min(aside + self.lengths(i + 1, k, points), self.lengths(i, k, points))
-        found[k] = np.hypot(*points.reshape(-1, 3)[:, :2].T).max()
-        return found
+            bounds[i] = min(aside + self.lengths(i + 1, k, points), self.lengths(i, k, points))
+        bounds[k] = np.hypot(*points.reshape(-1, 3)[:, :2].T).max()
+        return bounds
 
 
 def _norms(vectors: Array) -> Array:

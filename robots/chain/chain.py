@@ -1,4 +1,4 @@
-"""A serial arm on a base as data: the constants between its joints, and all that they carry."""
+"""Chain: a serial arm on a base as data, the constants between its joints and the links' shapes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from galley.robots.urdf_reader import (
 
 BASE_JOINTS = ("base_x", "base_y", "base_heading")
 _BOUNDED = ("revolute", "continuous", "prismatic")
-_SIDES = 8  # of the prism around a cylinder
+_SIDES = 8  # sides of the prism around a cylinder
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,14 +29,15 @@ class Chain:
     """The base's three joints, then the arm's n; joint k moves frame k about or along its z.
 
     Attributes:
-        joints: names (n + 3,).
-        X: pose of each joint's frame at zero in the frame before; last, of the hand H in the last
-            joint's frame (n + 4, 4, 4).
+        joints: names of the joints (n + 3,).
+        X: pose of each joint's frame at zero in the frame before it; last, the pose of the hand H
+            in the last joint's frame (n + 4, 4, 4).
         prismatic: whether a joint slides (n + 3,).
         lower, upper: the URDF's limits, of turning joints a whole turn at most (n + 3,).
-        points: for the base's frame B and each of the arm's: points (m, 3) in it whose convex hull
-            holds all that is fixed to it; in the last the gripper too, wherever its joints are.
-        fingers: for each finger joint, how far (m) what it carries moves at most a unit of it (k,).
+        points: for the base's frame B and each of the arm's frames, points (m, 3) in it whose
+            convex hull contains all shapes that are fixed to it; for the last frame the gripper's
+            too, wherever its joints are.
+        fingers: for each finger joint, how far (m) its links move at most per rad or m of it (k,).
     """
 
     joints: tuple[str, ...]
@@ -58,7 +59,7 @@ def chain_of(
         arm: names of the arm's joints, from the base to the hand.
         palm: the link whose frame is the hand's, fixed behind the last of them.
         fingers: names of the joints of the group ``fingers``.
-        meshes: False: read no mesh. Bounds on travel hold without those shapes only.
+        meshes: whether to read meshes. Without them, bounds on travel leave those shapes out.
 
     Raises:
         ValueError: these joints are no chain from the base to the palm, or a shape can't be read.
@@ -81,11 +82,17 @@ def chain_of(
 
 
 class _Hulls:
-    """Points whose convex hull holds a link and what joints outside the chain carry behind it.
+    """Points whose convex hull contains a link and all that joints outside the chain hang on it.
+
+    Args:
+        urdf: text.
+        chain: names of the joints of the chain.
+        meshes: whether to read meshes.
 
     Attributes:
         children: the link that each joint moves.
-        radius: of each such joint that was seen: how far (m) what it carries moves a unit of it.
+        radius: for each joint outside the chain that was met, how far (m) its links move at most
+            per rad or m of it.
     """
 
     def __init__(self, urdf: str, chain: tuple[str, ...], meshes: bool) -> None:
@@ -95,16 +102,16 @@ class _Hulls:
         self.radius: dict[str, float] = {}
 
     def carried(self, link: str) -> Array:
-        """The points (m, 3) in the link's frame."""
-        found = [_moved(_corners(each), each.X_LS) for each in self._shapes if each.link == link]
+        """The points (m, 3) for a link, in its frame."""
+        points = [_moved(_corners(s), s.X_LS) for s in self._shapes if s.link == link]
         for name, element in self._joints.items():
             if joined_link(element, "parent") == link and name not in self._chain:
-                points = self._swept(name, element, self.carried(self.children[name]))
-                found.append(_moved(points, origin_of(element)))
-        return np.concatenate([np.empty((0, 3)), *found])
+                swept = self._swept(name, element, self.carried(self.children[name]))
+                points.append(_moved(swept, origin_of(element)))
+        return np.concatenate([np.empty((0, 3)), *points])
 
     def _swept(self, name: str, joint: ET.Element, points: Array) -> Array:
-        """Around points (m, 3) behind a joint wherever it is, in the joint's frame."""
+        """Points whose hull contains given ones (m, 3) wherever their joint is, in its frame."""
         kind, limit = joint.get("type"), joint.find("limit")
         self.radius[name] = 1.0
         if kind == "fixed" or not len(points):
@@ -115,20 +122,21 @@ class _Hulls:
         if kind == "prismatic":
             ends = [limit_of(joint, end) for end in ("lower", "upper")]
             return np.concatenate([points + end * z for end in ends])
+        # A turning joint: all around the axis, as far as the farthest point.
         across = np.linalg.svd(z[None])[2][1:]
         self.radius[name] = radius = float(np.linalg.norm(points @ across.T, axis=1).max())
         return np.asarray(_around(radius, points @ z) @ np.vstack([across, z]))
 
 
 def _around(radius: float, z: Array) -> Array:
-    """The corners (m, 3) of a prism around a cylinder about the z axis that reaches to all z."""
+    """Corners (m, 3) of a prism around a cylinder about the z axis, from least to greatest z."""
     turns = 2.0 * np.pi * np.arange(_SIDES) / _SIDES
     flat = radius / np.cos(np.pi / _SIDES) * np.stack([np.cos(turns), np.sin(turns)], axis=1)
     return np.concatenate([np.insert(flat, 2, end, axis=1) for end in (z.min(), z.max())])
 
 
 def _corners(shape: LinkShape) -> Array:
-    """Points (m, 3) in a shape's frame whose convex hull holds it."""
+    """Points (m, 3) in a shape's frame whose convex hull contains it."""
     if shape.hull is not None:
         return shape.hull.vertices
     if shape.kind == "box":
@@ -139,5 +147,5 @@ def _corners(shape: LinkShape) -> Array:
 
 
 def _moved(points: Array, X: Array) -> Array:
-    """Points (m, 3) of a frame in another in which its pose is X (4, 4)."""
+    """Points (m, 3) of a frame, in another one in which that frame's pose is X (4, 4)."""
     return np.asarray(points @ X[:3, :3].T + X[:3, 3])

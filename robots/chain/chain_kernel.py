@@ -1,8 +1,8 @@
-"""Compiled: kinematics of a serial arm of any joints, and Newton's method for hand poses.
+"""Compiled kinematics of any serial arm, and Newton's method for its inverse.
 
 An arm of n joints is two arrays. ``X`` (n + 1, 4, 4): the pose of each joint's frame at zero in the
-frame before, the first in the base's, the last that of the hand behind the last joint; z is the
-axis. ``table`` (n, 4): lower limit, upper limit, 1 for a joint that slides and 0 for one that
+frame before it. The first is in the base's frame, the last is the hand's, in the last joint's; z is
+the axis. ``table`` (n, 4): lower limit, upper limit, 1 for a joint that slides and 0 for one that
 turns, and a value that a turning joint should be within half a turn of, if limits allow.
 """
 
@@ -12,26 +12,31 @@ import math
 
 import numpy as np
 
+from galley.compiled.annotations import Configuration, Configurations, Matrix, Transform, Transforms
 from galley.compiled.jit import entry, kernel
 from galley.domain.frames import Array
 
-_ACCURACY = 1e-9  # m and rad: of what counts as a solution
-_GOAL = 1e-12  # m and rad, below which no more steps are taken
-_STEPS = 30  # of Newton's method, at most
+_ACCURACY = 1e-9  # m and rad: the error at which a configuration counts as a solution
+_GOAL = 1e-12  # m and rad: the error below which no more steps are taken
+_STEPS = 30  # the most steps of Newton's method
 _PATIENCE = 8  # steps in which the error must be halved
 _STRIDE = 0.5  # rad or m, the most that a joint moves in one step
 _ALIKE = 1e-6  # rad or m: solutions that differ by less in every joint are the same
-_NEAR = 1e-5  # m, of what counts as a solution where the hand may be turned a little
-_WEIGHT = 1e-3  # m that a radian counts as there: the position comes first
+_NEAR = 1e-5  # m: the error of a solution where the hand may stay turned a little
+_WEIGHT = 1e-3  # m that a radian counts as in that case: the position comes first
 _JUMP = 0.15  # rad or m, the most that a joint may move between two poses of a line
 
 
 @kernel
-def _place(q: Array, X: Array, table: Array, out: Array) -> None:
-    """Write the base's pose, those of the joints' moved frames, and the hand's (n + 2, 4, 4)."""
+def _place(q: Configuration, X: Transforms, table: Matrix, out: Transforms) -> None:
+    """Forward kinematics: writes the poses (n + 2, 4, 4) of the base, the joints and the hand.
+
+    In the base's frame. ``out`` must be zero where it was not written before.
+    """
     n = table.shape[0]
     out[0, 0, 0] = out[0, 1, 1] = out[0, 2, 2] = 1.0
     for k in range(n + 1):
+        # The hand is one more frame, behind a joint that stands still.
         value, slides = (q[k], table[k, 2]) if k < n else (0.0, 0.0)
         c, s = math.cos(value * (1.0 - slides)), math.sin(value * (1.0 - slides))
         frame, before, fixed = out[k + 1], out[k], X[k]
@@ -46,13 +51,14 @@ def _place(q: Array, X: Array, table: Array, out: Array) -> None:
 
 
 @kernel
-def _jacobian(frames: Array, table: Array, J: Array) -> None:
-    """Write the columns (n, 6) of the Jacobian of the hand: its velocity, then its turning rate."""
+def _jacobian(frames: Transforms, table: Matrix, J: Matrix) -> None:
+    """Writes the hand's Jacobian, a row for each joint (n, 6): velocity, then angular velocity."""
     n = table.shape[0]
     for k in range(n):
         at, slides = frames[k + 1], table[k, 2] != 0.0
         for i in range(3):
             a, b = (i + 1) % 3, (i + 2) % 3
+            # z x (hand - origin), the velocity by turning about the joint's axis.
             lever = at[a, 2] * (frames[n + 1, b, 3] - at[b, 3])
             lever -= at[b, 2] * (frames[n + 1, a, 3] - at[a, 3])
             J[k, i] = at[i, 2] if slides else lever
@@ -60,8 +66,12 @@ def _jacobian(frames: Array, table: Array, J: Array) -> None:
 
 
 @kernel
-def _error(target: Array, at: Array, e: Array) -> float:
-    """Write how the pose ``at`` must move and turn (6,) to the target; return the greater norm."""
+def _error(target: Transform, at: Transform, e: Array) -> float:
+    """Writes how the pose ``at`` must move (m) and turn (rad) to the target (6,).
+
+    Returns:
+        The greater of the distance and the angle between the two.
+    """
     off, sine, trace = 0.0, 0.0, 0.0
     for i in range(3):
         a, b = (i + 1) % 3, (i + 2) % 3
@@ -71,6 +81,7 @@ def _error(target: Array, at: Array, e: Array) -> float:
             trace += at[i, j] * target[i, j]
         off += e[i] * e[i]
         sine += e[3 + i] * e[3 + i]
+    # So far the turn is axis times sine; it must be axis times angle.
     sine = math.sqrt(sine)
     angle = math.atan2(sine, 0.5 * (trace - 1.0))
     for i in range(3, 6):
@@ -79,13 +90,20 @@ def _error(target: Array, at: Array, e: Array) -> float:
 
 
 @kernel
-def _eliminate(J: Array, e: Array, held: Array, damping: float, A: Array) -> float:
-    """Solve (J^T J + damping I) y = e for the columns (n, 6) that aren't held; write y to A (6, 7).
+def _eliminate(J: Matrix, e: Array, held: Configuration, damping: float, A: Matrix) -> float:
+    """Solves (J^T J + damping I) y = e by Gauss-Jordan elimination; y is A[:, 6].
+
+    Args:
+        J: (n, 6) a row for each joint.
+        e: (6,) right-hand side.
+        held: (n,) 1 for a joint that takes part, 0 for one that is held.
+        damping: keeps the step short near a singular configuration.
+        A: (6, 7) room to work in.
 
     Returns:
         The matrix's determinant; for less than six joints, of its rows that are independent.
     """
-    n, found = J.shape[0], 1.0
+    n, determinant = J.shape[0], 1.0
     for i in range(6):
         for j in range(i, 6):
             A[i, j] = damping if i == j else 0.0
@@ -95,30 +113,39 @@ def _eliminate(J: Array, e: Array, held: Array, damping: float, A: Array) -> flo
         A[i, 6] = e[i]
     for i in range(6):
         pivot = max(A[i, i], 1e-14)
-        found *= pivot if n > 5 or pivot > 1e-12 else 1.0
+        determinant *= pivot if n > 5 or pivot > 1e-12 else 1.0
         for j in range(i, 7):
             A[i, j] /= pivot
         for row in range(6):
             share = 0.0 if row == i else A[row, i]
             for j in range(i, 7):
                 A[row, j] -= share * A[i, j]
-    return found
+    return determinant
 
 
 @kernel
 def _newton(
-    q: Array, target: Array, X: Array, table: Array, tilt: float, locked: int, near: float
+    q: Configuration,
+    target: Transform,
+    X: Transforms,
+    table: Matrix,
+    tilt: float,
+    locked: int,
+    near: float,
 ) -> float:
-    """Move q (n,) by damped Newton steps within the limits until the hand is at the target (4, 4).
+    """Moves q (n,) by damped Newton steps within the limits until the hand is at the target.
 
     A joint that is at a limit and would pass it is held there. Steps are of least norm, so a
     redundant arm drifts no further than it must.
 
     Args:
+        q: the start, changed in place; rad or m.
+        target: pose of the hand in the base's frame (4, 4).
+        X, table: the arm.
         tilt: rad, by which the hand may stay turned from the target; it is turned as little as
             possible.
         locked: a joint that keeps its value; -1: none.
-        near: an error (m and rad) at the beginning for which no step is taken.
+        near: error (m and rad) of the start beyond which no step is taken.
 
     Returns:
         The error that is left, m and rad; 0 if it is within ``tilt``.
@@ -130,15 +157,17 @@ def _newton(
         _place(q, X, table, frames)
         error = _error(target, frames[n + 1], e)
         off = math.sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2])
+        # With a tilt, the position decides, and the direction once the joints have come to rest.
         if tilt > 0.0 and off < _NEAR and error <= tilt and moved < _ALIKE:
             return 0.0
         if error < _GOAL or step == _STEPS or (step == 0 and error > near):
             break
-        if step % _PATIENCE == 0:  # it leads nowhere
+        if step % _PATIENCE == 0:  # the error was not halved: give up
             left = error if tilt == 0.0 else off + _WEIGHT * error
             if left > 0.5 * mark:
                 break
             mark = left
+        # Damping falls with the error, so that the last steps converge as Newton's do.
         _jacobian(frames, table, J)
         damping = 1e-3 * min(error * error, 0.1)
         if tilt > 0.0:
@@ -149,6 +178,7 @@ def _newton(
                     J[k, i] *= _WEIGHT
         for k in range(n):
             held[k] = 0.0 if k == locked else 1.0
+        # The step; if it leads a joint beyond its limit, once more with that joint held.
         again = True
         while again:
             _eliminate(J, e, held, damping, A)
@@ -160,6 +190,7 @@ def _newton(
                 longest = max(longest, abs(dq[k]))
                 if (dq[k] < 0.0 and q[k] <= table[k, 0]) or (dq[k] > 0.0 and q[k] >= table[k, 1]):
                     held[k], again = 0.0, True
+        # Shortened as a whole, so that the direction stays.
         moved = 0.0
         for k in range(n):
             q[k] = min(max(q[k] + dq[k] * _STRIDE / longest, table[k, 0]), table[k, 1])
@@ -169,8 +200,8 @@ def _newton(
 
 @entry("f8:2 f8:3 f8:2")
 @kernel
-def hand_poses(Q: Array, X: Array, table: Array) -> Array:
-    """The hand's pose (m, 4, 4) for configurations (m, >= n), further joints left out."""
+def hand_poses(Q: Configurations, X: Transforms, table: Matrix) -> Array:
+    """The hand's poses (m, 4, 4) for configurations (m, n or more); further joints don't count."""
     n = table.shape[0]
     out, frames = np.empty((Q.shape[0], 4, 4)), np.zeros((n + 2, 4, 4))
     for i in range(Q.shape[0]):
@@ -182,18 +213,21 @@ def hand_poses(Q: Array, X: Array, table: Array) -> Array:
 @entry("f8:2 f8:2 f8:3 f8:2 f8 i8 f8 i8")
 @kernel
 def settle(
-    starts: Array,
-    X_BH: Array,
-    X: Array,
-    table: Array,
+    starts: Configurations,
+    X_BH: Transform,
+    X: Transforms,
+    table: Matrix,
     tilt: float,
     locked: int,
     near: float,
     most: int,
 ) -> tuple[Array, int]:
-    """The distinct configurations (c, n) to which Newton's method leads from each start (m, n).
+    """The distinct configurations (c, n) to which Newton's method leads from starts (m, n).
 
     Args:
+        starts: configurations (m, n), rad or m.
+        X_BH: pose of the hand in the base's frame (4, 4).
+        X, table: the arm.
         tilt: rad, by which the hand may stay turned from X_BH.
         locked: a joint that keeps its value; -1: none.
         near: starts whose hand is further (m or rad) from X_BH are dropped, and those that are
@@ -230,13 +264,21 @@ def settle(
 @entry("f8:1 f8:3 f8:3 f8:2 f8")
 @kernel
 def follow_line(
-    start: Array, poses: Array, X: Array, table: Array, tilt: float
+    start: Configuration, poses: Transforms, X: Transforms, table: Matrix, tilt: float
 ) -> tuple[Array, int]:
     """Configurations along hand poses X_BH (m, 4, 4), continuous from ``start`` (n,).
 
+    Each is found by Newton's method from the one before.
+
+    Args:
+        start: reaches the first pose.
+        poses: of the hand, in the base's frame.
+        X, table: the arm.
+        tilt: rad, by which the hand may stay turned from its poses.
+
     Returns:
         Configurations (m, n), and how many of them were found before a joint would have to jump,
-        or no Newton step led on.
+        or Newton's method failed.
     """
     m, n = poses.shape[0], start.shape[0]
     path = np.empty((max(m, 1), n))
@@ -253,8 +295,8 @@ def follow_line(
 
 @entry("f8:2 f8:3 f8:2 f8:1")
 @kernel
-def manipulabilities(Q: Array, X: Array, table: Array, share: Array) -> Array:
-    """sqrt(det(J J^T)) (m,) of configurations (m, n) (Yoshikawa 1985).
+def manipulabilities(Q: Configurations, X: Transforms, table: Matrix, share: Array) -> Array:
+    """Manipulability sqrt(det(J J^T)) (m,) of configurations (m, n) (Yoshikawa 1985).
 
     Args:
         share: 1 for each joint that moves, 0 for one that is locked (n,).

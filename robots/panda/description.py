@@ -1,6 +1,6 @@
 """The Panda as a RobotModel without kinematics, fixed and mobile: links, joints, limits, URDF.
 
-Validation uses it, which computes poses by itself; ``models`` adds the kinematics.
+Validation uses this model and computes poses by itself; ``models`` adds the kinematics.
 
 The pairs of links that are never checked were derived with PyBullet over the real joint limits, by
 ``bench/robots/derive_self_collisions.py``; docs/robots.md says how. All other pairs are checked.
@@ -29,7 +29,7 @@ LINKS = (*_CHAIN, *FINGERS)
 
 _JOINED = (*pairwise(_CHAIN), *product(["panda_hand"], FINGERS))
 NEIGHBOURS = tuple(sorted((min(pair), max(pair)) for pair in _JOINED))
-"""Connected by a joint, where their shapes overlap by up to 52 mm in all configurations."""
+"""Pairs connected by a joint, where shapes overlap by up to 52 mm in all configurations."""
 
 MEET_BY_DESIGN: tuple[tuple[str, str], ...] = (FINGERS,)
 """The fingertips touch when the gripper closes on nothing."""
@@ -52,13 +52,13 @@ NEVER_TOUCH = tuple(
     for first, *others in map(str.split, _DISTANCES.split("\n")[1:-1])
     for other in others[::2]
 )
-"""Proved to stay more than 10 mm apart, by branch and bound over the joints between them.
+"""Pairs proved to stay more than 10 mm apart, by branch and bound over the joints between them.
 
-Behind each link in ``_DISTANCES``: the least distance found, mm.
+The number behind each link in ``_DISTANCES`` is the least distance that was found, mm.
 """
 
+# The 44 pairs out of 78 that no world checks.
 ALLOWED_SELF_COLLISIONS = frozenset(NEIGHBOURS + MEET_BY_DESIGN + NEVER_TOUCH)
-"""The 44 pairs out of 78 that no world checks."""
 
 PANDA_GRIPPER = Gripper(
     opening=2.0 * FINGER_STROKE,
@@ -96,12 +96,16 @@ def panda_arm() -> RobotModel:
 
 
 def _robot(
-    name: str,
-    below: tuple[JointGroup, ...],
-    links: tuple[str, ...],
-    foot: list[ET.Element],
+    name: str, below: tuple[JointGroup, ...], links: tuple[str, ...], foot: list[ET.Element]
 ) -> RobotModel:
-    """The arm on what carries it: joint groups ``below`` it, URDF elements of its ``foot``."""
+    """The model of the arm on a base or in the world.
+
+    Args:
+        name: of the robot.
+        below: joint groups before the arm's.
+        links: names of the links with collision geometry.
+        foot: URDF elements that carry ``panda_link0``.
+    """
     root = ET.Element("robot", name=name)
     root.extend(foot)
     root.extend(panda_elements())
@@ -128,7 +132,7 @@ def arm_ik(X_AT: Array, redundant: Array) -> Array:
     """Closed-form inverse kinematics of the grasp centre T.
 
     Args:
-        X_AT: pose of T, unturned against the hand, in ``panda_link0`` (4, 4).
+        X_AT: pose in ``panda_link0`` (4, 4) of T, which is parallel to the hand's frame.
         redundant: values of joint 7 to try, rad (m,).
 
     Returns:
@@ -139,7 +143,7 @@ def arm_ik(X_AT: Array, redundant: Array) -> Array:
 
 
 def finger_group() -> JointGroup:
-    """The two fingers. Velocity is the URDF's; acceleration and jerk are ours, Franka has none.
+    """The two fingers. Velocity is the URDF's; acceleration and jerk are ours, as Franka has none.
 
     Full speed is reached in 0.15 s, slow enough for position control.
     """

@@ -4,7 +4,7 @@ Joint 7 is the free parameter.
 
 Derivation, from the DH table below. The axes of joints 1, 2, 3 meet in the shoulder S,
 those of 5 and 6 in the wrist centre W. Given the flange's pose and q7, the transforms behind joint
-6 are known, so X_A6 is; its origin is W. What is left:
+6 are known, and so X_A6, whose origin is W. The other joints follow:
 
 1. Elbow: |SW| fixes q4 by the law of cosines in the triangle S, joint 4, W (two ways to bend).
 2. Wrist: p_WS in frame 6, v, is known. In frame 4 it depends on q4 only; call it (a, b, 0) there.
@@ -15,8 +15,8 @@ those of 5 and 6 in the wrist centre W. Given the flange's pose and q7, the tran
 Within the real limits a >= 0.022 m and b <= -0.057 m, so step 2 never degenerates. Merged branches
 (arm stretched, cos q5 = 0, q2 = 0) come back once, as one representative with the lower branch id.
 
-The steps themselves are compiled (``ik_kernel``); ``kinematics`` offers them. What they are built
-on stands here: the DH table, the lengths that follow from it, and the limits.
+The steps themselves are compiled (``ik_kernel``), and offered by ``kinematics``. This file has the
+constants: the DH table, the lengths that follow from it, and the limits.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ DH = (
 )
 
 
+# The real arm's limits, from Franka's published table. The URDF's hard limits are wider.
 LIMITS = JointGroup(
     "arm",
     tuple(f"panda_joint{k}" for k in range(1, 8)),
@@ -62,4 +63,3 @@ LIMITS = JointGroup(
     acceleration=frozen([15.0, 7.5, 10.0, 12.5, 15.0, 20.0, 20.0]),
     jerk=frozen([7500.0, 3750.0, 5000.0, 6250.0, 7500.0, 10000.0, 10000.0]),
 )
-"""The real arm's limits, from Franka's published table. The URDF's hard limits are wider."""

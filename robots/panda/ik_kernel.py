@@ -1,9 +1,9 @@
 """Compiled kinematics of the Panda; the derivation of the inverse is in ``ik``.
 
 One call of ``solve`` handles one pose with one value of joint 7. Past joint 4, sines and cosines
-come straight from the vectors that they stand for, and an angle is computed only for a branch
-that is left: a joint within [m - h, m + h] is one whose direction has at least cos h in common
-with that of m, which takes two products.
+come straight from the vectors that they stand for, and an angle is computed only for a branch that
+may be within the limits. An angle is within [m - h, m + h] if its direction has at least cos h in
+common with the direction of m, which takes two products.
 """
 
 from __future__ import annotations
@@ -11,21 +11,27 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from galley.compiled.annotations import (
+    Configurations,
+    Indices,
+    Matrix,
+    Transform,
+    Transforms,
+    Vector,
+)
 from galley.compiled.jit import entry, fast_kernel, kernel
 from galley.domain.frames import Array
 from galley.robots.panda.ik import A4, A7, ANGLE_AT_ZERO, D1, D3, D5, DF, DH, FORE, UPPER
 
-Indices = NDArray[np.int64]
-BRANCHES = 8
+BRANCHES = 8  # configurations at most of one pose and one value of joint 7
 _TAN_EIGHTH = math.tan(math.pi / 8.0)
 _TURN = 2.0 * math.pi
 
 # How far (m) a pose may be out of reach by rounding and still count as stretched to the limit.
 _REACH_TOLERANCE = 1e-10
-# Below this (cosine, or m^2), two mirror branches are one: their difference is the root of rounding
-# errors.
+# Below this (cosine, or m^2), two mirror branches are one: the difference between them would be the
+# square root of a rounding error.
 _MERGE = 1e-15
 # Below this sine of q2 the axes of joints 1 and 3 coincide, and only q1 + q3 means something. It is
 # also how far (rad) the flange may be turned to keep them within their limits.
@@ -34,8 +40,9 @@ _SHOULDER_SINGULAR = 1e-10
 _LIMIT_TOLERANCE = 1e-9
 # Wrist branches less than this (rad) apart are one.
 _SAME = 1e-7
-# Cosines less than this apart are told apart by the angle itself. No correction near a singular
-# pose turns a joint by more than 5e-5 rad, unless the sine of q2 is below _SHOULDER_SLOW.
+# A direction whose cosine is less than this from that of a limit needs the angle itself to decide.
+# No correction near a singular pose turns a joint by more than 5e-5 rad, unless the sine of q2 is
+# below _SHOULDER_SLOW.
 _NEAR = 1e-4
 _SHOULDER_SLOW = 1e-5
 
@@ -50,15 +57,15 @@ _SIN_ZERO = math.sin(ANGLE_AT_ZERO)
 # One row a joint: a, alpha in quarter turns, and d of the DH table.
 DH_TURNS = tuple((a, float(round(2.0 * alpha / math.pi)), d) for a, alpha, d in DH)
 
-# Of a pose, what does not depend on q7: the axes x, y, z of the flange in A; then, with u the
-# vector from the point 107 mm behind the flange to the shoulder, x.u, y.u and -z.u.
+# The numbers of a pose that do not depend on q7: the axes x, y, z of the flange in A; then, with u
+# the vector from the point 107 mm behind the flange to the shoulder, x.u, y.u and -z.u.
 Terms = tuple[float, float, float, float, float, float, float, float, float, float, float, float]
 
 
 @entry("f8:1 f8:1")
 @kernel
-def limit_table(lower: Array, upper: Array) -> Array:
-    """(7, 6) of each joint: limits, their middle m, cos m, sin m and the cosine of half the range.
+def limit_table(lower: Vector, upper: Vector) -> Array:
+    """(7, 6) for each joint: limits, their middle m, cos m, sin m and the cosine of half the range.
 
     Args:
         lower, upper: position limits, rad (7,).
@@ -76,8 +83,8 @@ def limit_table(lower: Array, upper: Array) -> Array:
 
 
 @kernel
-def pose_terms(X: Array) -> Terms:
-    """What ``solve`` needs to know of a flange pose X_AF (4, 4)."""
+def pose_terms(X: Transform) -> Terms:
+    """The numbers of a flange pose X_AF (4, 4) that ``solve`` needs."""
     xx, xy, xz = X[0, 0], X[1, 0], X[2, 0]
     yx, yy, yz = X[0, 1], X[1, 1], X[2, 1]
     zx, zy, zz = X[0, 2], X[1, 2], X[2, 2]
@@ -92,8 +99,8 @@ def pose_terms(X: Array) -> Terms:
 def arc_tangent(y: float, x: float) -> float:
     """atan2 (not of 0, 0) in (-pi, pi], to 4e-16 rad, in a third of the C library's time.
 
-    Folded into [-pi/8, pi/8] by symmetry and atan u = pi/4 + atan((u - 1) / (u + 1)); there, the
-    polynomial for (atan t - t) / t^3 in t^2 that interpolates at Chebyshev's nodes.
+    The angle is folded into [-pi/8, pi/8] by symmetry and atan u = pi/4 + atan((u - 1) / (u + 1)).
+    There, (atan t - t) / t^3 is a polynomial in t^2 that interpolates at Chebyshev's nodes.
     """
     above, beside = abs(y), abs(x)
     low, high = min(above, beside), max(above, beside)
@@ -126,19 +133,23 @@ def wrapped(q: float, middle: float) -> float:
 
 
 @kernel
-def _clipped(q: float, limits: Array) -> float:
+def _clipped(q: float, limits: Vector) -> float:
+    """``q`` put on the nearer limit if it is beyond; rad."""
     return min(max(q, limits[0]), limits[1])
 
 
 @kernel
-def _within(q: float, limits: Array) -> bool:
+def _within(q: float, limits: Vector) -> bool:
     """Whether ``q`` is within the joint's range, give or take rounding."""
     return limits[0] - _LIMIT_TOLERANCE <= q <= limits[1] + _LIMIT_TOLERANCE
 
 
 @kernel
-def _toward(sine: float, cosine: float, limits: Array) -> float:
-    """How far the angle's direction is inside the range: cosines; negative outside."""
+def _toward(sine: float, cosine: float, limits: Vector) -> float:
+    """How far an angle's direction is inside the joint's range, as a difference of cosines.
+
+    Negative outside. ``limits`` (6,) is the joint's row of ``limit_table``.
+    """
     return cosine * limits[3] + sine * limits[4] - limits[5]
 
 
@@ -148,18 +159,22 @@ def solve(
     q7: float,
     sin7: float,
     cos7: float,
-    table: Array,
-    out: Array,
+    table: Matrix,
+    out: Configurations,
     branch: Indices,
     count: int,
 ) -> int:
-    """Write every configuration for one pose and one value of joint 7, in order of branch.
+    """Writes every configuration for one pose and one value of joint 7, in order of branch.
+
+    The steps of the derivation in ``ik``, one loop each: elbow, wrist, shoulder. A branch is left
+    as soon as a joint of it is beyond its limits.
 
     Args:
-        terms: of the pose, from ``pose_terms``.
+        terms: those of the pose, from ``pose_terms``.
         q7, sin7, cos7: joint 7, rad, with its sine and cosine.
-        table: of the limits, from ``limit_table``.
-        out, branch: configurations (c, 7) and their branches (c,), written from row ``count`` on.
+        table: the limits, from ``limit_table``.
+        out: configurations (c, 7), rad, written from row ``count`` on.
+        branch: the branch of each (c,).
         count: how many rows are taken already; c >= count + 8.
 
     Returns:
@@ -175,6 +190,7 @@ def solve(
     square = across + vz * vz  # |SW|^2
     if not _NEAREST < square < _FARTHEST:  # NaN is turned down here as well
         return count
+    # The elbow's angle by the law of cosines; stretched, its two ways to bend are one.
     cos_gamma = _ELBOW_OFFSET - _ELBOW_SCALE * square
     stretched = cos_gamma < -1.0 + _MERGE
     cos_gamma = -1.0 if stretched else min(cos_gamma, 1.0)
@@ -197,7 +213,7 @@ def solve(
         b = A4 * s4 - D3 * c4 - D5
         difference = (a - vz) * (a + vz)  # (a cos q5)^2
         if difference < -2.0 * abs(a) * _REACH_TOLERANCE:
-            continue
+            continue  # W can't be turned to where the pose wants it
         merged = difference < _MERGE
         root = 0.0 if merged else math.sqrt(difference)
         norm = 1.0 / math.sqrt((root * root + b * b) * across)
@@ -208,7 +224,7 @@ def solve(
             c6 = (a_cos5 * vx + b * vy) * norm
             s6 = (b * vx - a_cos5 * vy) * norm
             spare = _toward(s6, c6, table[5])
-            if spare < -_NEAR:
+            if spare < -_NEAR:  # certainly beyond the limits of joint 6
                 continue
             s5, c5 = vz / a, a_cos5 / a
             if merged:
@@ -247,7 +263,7 @@ def solve(
             r12 = e20 * ay - e21 * zy + e22 * by
             sine = math.sqrt(r02 * r02 + r12 * r12)
             if max(_toward(sine, r22, table[1]), _toward(-sine, r22, table[1])) < -_NEAR:
-                continue
+                continue  # neither sign of q2 is within the limits
             r00 = e00 * ax - e01 * zx + e02 * bx
             r10 = e00 * ay - e01 * zy + e02 * by
             r01 = e10 * ax - e11 * zx + e12 * bx
@@ -258,8 +274,9 @@ def solve(
             if not slow:
                 c1, s1 = r02 / sine, r12 / sine
                 s3, c3 = c1 * r10 - s1 * r00, c1 * r11 - s1 * r01
-            known = False
+            known = False  # whether the angles are computed: both signs share them
             for shoulder in range(1 if singular else 2):
+                # Near a limit the angles decide, not their directions.
                 near = slow
                 if not slow:
                     sign = 1.0 if shoulder == 0 else -1.0
@@ -303,17 +320,23 @@ def solve(
 
 @kernel
 def _shoulder_near_limits(
-    q1: float, sine: float, r00: float, r01: float, r10: float, r11: float, table: Array
+    q1: float, sine: float, r00: float, r01: float, r10: float, r11: float, table: Matrix
 ) -> tuple[float, float]:
-    """q1 and q3 where rounding may have turned them over their limits.
+    """q1 and q3 (rad) where rounding may have turned them over their limits.
 
     Near q2 = 0, rounding in the pose turns joints 1 and 3 far in opposite directions, and may turn
-    one over its limit. Both are turned back then, where that moves the flange by less than counts.
+    one over its limit. Both are turned back then, if that moves the flange by too little to count.
+
+    Args:
+        q1: rad, as computed.
+        sine: of q2.
+        r00, r01, r10, r11: elements of R_A3.
+        table: the limits, from ``limit_table``.
     """
     excess = q1 - _clipped(q1, table[0])
     if abs(excess) * sine < _SHOULDER_SINGULAR:
         q1 -= excess
-    # q3 from R and q1, not from R's last row: rounding in q1 near q2 = 0 is then made up for by q3.
+    # From R and q1, not from R's last row: q3 then makes up for the rounding of q1 near q2 = 0.
     c1, s1 = math.cos(q1), math.sin(q1)
     q3 = wrapped(arc_tangent(c1 * r10 - s1 * r00, c1 * r11 - s1 * r01), table[2, 2])
     excess = q3 - _clipped(q3, table[2])
@@ -325,38 +348,41 @@ def _shoulder_near_limits(
 
 @entry("f8:3 f8:1 f8:2")
 @kernel
-def solve_batch(X: Array, q7: Array, table: Array) -> tuple[Array, Indices, int]:
-    """Every configuration of each pose with each value of joint 7: pose, then q7, then branch.
+def solve_batch(X: Transforms, q7: Vector, table: Matrix) -> tuple[Array, Indices, int]:
+    """Every configuration of each pose with each value of joint 7.
+
+    Ordered by pose, then by value of joint 7, then by branch.
 
     Args:
         X: flange poses X_AF (n, 4, 4).
         q7: values of joint 7, rad (m,).
-        table: of the limits, from ``limit_table``.
+        table: the limits, from ``limit_table``.
 
     Returns:
         Configurations (c, 7); index of the pose, index of q7 and branch of each (3, c); and how
         many of these rows were written.
     """
+    # A value's sine and cosine serve all poses.
     m = q7.shape[0]
     turns = np.empty((m, 2))
     for j in range(m):
         turns[j, 0], turns[j, 1] = math.sin(q7[j]), math.cos(q7[j])
     size, count = BRANCHES * m * X.shape[0], 0
-    out, where = np.empty((size, 7)), np.empty((3, size), np.int64)
+    out, indices = np.empty((size, 7)), np.empty((3, size), np.int64)
     for i in range(X.shape[0]):
         terms = pose_terms(X[i])
         for j in range(m):
             before = count
-            count = solve(terms, q7[j], turns[j, 0], turns[j, 1], table, out, where[2], count)
+            count = solve(terms, q7[j], turns[j, 0], turns[j, 1], table, out, indices[2], count)
             for k in range(before, count):
-                where[0, k], where[1, k] = i, j
-    return out, where, count
+                indices[0, k], indices[1, k] = i, j
+    return out, indices, count
 
 
 @entry("f8:2")
 @kernel
-def link_frames(q: Array) -> Array:
-    """X_AL (k, 9, 4, 4) of ``panda_link0`` to 7 and of the flange, for q (k, 7)."""
+def link_frames(q: Configurations) -> Array:
+    """X_AL (k, 9, 4, 4) of ``panda_link0`` to 7 and of the flange, for q (k, 7), rad."""
     X = np.zeros((q.shape[0], 9, 4, 4))
     for i in range(q.shape[0]):
         for axis in range(4):

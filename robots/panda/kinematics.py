@@ -20,18 +20,18 @@ from galley.robots.panda.ik import ANGLE_AT_ZERO, FORE, LIMITS, UPPER
 
 JOINTS = LIMITS.joints
 
+# Pose of the hand in the flange: it is bolted on turned by -45 degrees.
 X_FH: Array = frozen(transform(rotation_z(-np.pi / 4)))
-"""The hand in the flange: it is bolted on turned by -45 degrees."""
 
+# z of the finger links' frames in H, metres.
 FINGER_HEIGHT = 0.0584
-"""z of the finger links' frames in H, metres."""
 
+# How far each finger opens from the middle, metres.
 FINGER_STROKE = 0.04
-"""How far each finger opens from the middle, metres."""
 
+# Grasp centre in H, metres. The pads reach from 36.2 to 53.8 mm in the finger meshes: 45 mm is
+# their middle, and the finger frames stand 58.4 mm from the hand's. They slide along H's y axis.
 p_HT: Array = frozen([0.0, 0.0, 0.1034])
-"""Grasp centre in H, metres. The pads reach from 36.2 to 53.8 mm in the finger meshes: 45 mm is
-their middle, and the finger frames stand 58.4 mm from the hand's. They slide along H's y axis."""
 
 Indices = NDArray[np.int64]
 
@@ -41,8 +41,8 @@ class Solutions(NamedTuple):
 
     Attributes:
         q: joint angles, rad (k, 7), within the limits.
-        pose: index of the pose that each one reaches (k,).
-        seven: index of its value of joint 7 (k,).
+        pose: index of the pose that each solution reaches (k,).
+        seven: index of each solution's value of joint 7 (k,).
         branch: 4 * elbow + 2 * wrist + shoulder of each (k,). Elbow 0 is the bent arm, 1 the
             over-stretched; wrist 0 has cos q5 >= 0; shoulder 0 has q2 >= 0. Along a curve of
             configurations the branch stays, unless the curve passes a singular pose.
@@ -89,8 +89,8 @@ def inverse(X: Array, q7: float, limits: JointGroup = LIMITS) -> Array:
         limits: position limits; each range must be under 2 pi wide.
 
     Returns:
-        Joint angles, rad (k, 7), 0 <= k <= 8. Where configurations form a continuum (q2 = 0), the
-        one with q1 = q3 stands for it.
+        Joint angles, rad (k, 7), 0 <= k <= 8. Where configurations form a continuum (q2 = 0), it is
+        the one with q1 = q3.
     """
     return inverse_batch(X, np.array([q7]), limits).q
 
@@ -112,8 +112,8 @@ def inverse_batch(X: Array, q7: ArrayLike, limits: JointGroup = LIMITS) -> Solut
     table = _table() if limits is LIMITS else limit_table(limits)
     X_AF = as_input(as_pose(X, "X")).reshape(-1, 4, 4)
     angles = as_input(as_numbers(np.reshape(q7, -1), "q7", (-1,)))
-    q, where, count = module_of(KINEMATICS).solve_batch(X_AF, angles, table)
-    return Solutions(q[:count].copy(), *where[:, :count].copy())
+    q, indices, count = module_of(KINEMATICS).solve_batch(X_AF, angles, table)
+    return Solutions(q[:count].copy(), *indices[:, :count].copy())
 
 
 def limit_table(limits: JointGroup) -> Array:

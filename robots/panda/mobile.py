@@ -40,7 +40,8 @@ def arm_radii(held_reach: float = 0.0) -> Array:
     Sums of link lengths, which hold in every configuration.
 
     Args:
-        held_reach: farthest point of a held item from the hand frame's origin, metres.
+        held_reach: farthest point of a held item from the hand frame's origin, metres; 0 if none
+            is held.
     """
     tool = max(float(np.hypot(_HAND_END, _HAND_SIDE)), DF + held_reach)
     wrist = A7 + tool
@@ -51,7 +52,14 @@ def arm_radii(held_reach: float = 0.0) -> Array:
 
 
 def travel_bound(group: str, spec: MobileBaseSpec, a: Array, b: Array, held_reach: float) -> float:
-    """Bound (m) on the travel of any point of robot and held item between a and b (k,)."""
+    """Bound (m) on the travel of any point of the robot or a held item between a and b (k,).
+
+    Args:
+        group: ``base``, ``arm``, ``base+arm`` or ``fingers``.
+        spec: the base's measures.
+        a, b: values of the group's joints (k,).
+        held_reach: farthest point of a held item from the hand frame's origin, metres.
+    """
     d = np.abs(np.asarray(b) - a)
     if group == "base+arm":  # a serial chain: the travels add up
         base = travel_bound("base", spec, a[:3], b[:3], held_reach)

@@ -1,4 +1,4 @@
-"""The mobile Panda's ``Kinematics``: compiled inverse kinematics and bounds on its reach."""
+"""MobilePandaKinematics: inverse kinematics of the mobile Panda, and bounds on its reach."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ _JUMP = 0.15  # rad, the most a joint may move between two poses of a line
 # Configurations stay this far (rad) from the limits, so that a spline through them stays within.
 _INSET = 0.01
 _INNER = replace(LIMITS, lower=LIMITS.lower + _INSET, upper=LIMITS.upper - _INSET)
-_DRIFT = np.array([0.03, -0.03, 0.08, -0.08])  # rad, how joint 7 may drift between poses
+_DRIFT = np.array([0.03, -0.03, 0.08, -0.08])  # rad, by which joint 7 may drift between poses
 _TOO_NEAR = 0.2  # m, horizontally from the arm's axis to the wrist: nearer, it is in its own way
-_SWINGS = (0.0, 0.7, -0.7, 1.4, -1.4)  # rad, of joint 1
-_TURNS = (0.0, np.pi / 2, -np.pi / 2, np.pi, -np.pi)  # rad, of joint 7
-_LIFTS = (0.0, 0.35)  # rad, of joint 4
+# rad, added to joints 1, 7 and 4 of a folded arm.
+_SWINGS = (0.0, 0.7, -0.7, 1.4, -1.4)
+_TURNS = (0.0, np.pi / 2, -np.pi / 2, np.pi, -np.pi)
+_LIFTS = (0.0, 0.35)
 _MOST_MANIPULABLE = 0.1307  # sqrt(det(J J^T)), the greatest in a million random configurations
 
 
@@ -39,7 +40,10 @@ class MobilePandaKinematics(Kinematics):
 
     @cached_property
     def reach(self) -> ReachBounds:
-        """The wrist centre lies on a circle of radius A7 about C, DF behind the flange."""
+        """Bounds by link lengths: the wrist centre is on a circle of radius A7 about C.
+
+        C is DF behind the flange.
+        """
         longest = stretch()[1]
         return ReachBounds(
             p_BS=frozen([*self.spec.p_BA[:2], self.spec.p_BA[2] + D1]),
@@ -51,28 +55,29 @@ class MobilePandaKinematics(Kinematics):
 
     @property
     def redundant_range(self) -> tuple[float, float]:
-        """Of joint 7, 0.01 rad within its limits."""
+        """The limits of joint 7, less 0.01 rad."""
         return float(_INNER.lower[6]), float(_INNER.upper[6])
 
     def hand_pose(self, q: Array) -> Array:
-        """X_WH (4, 4) from base and arm."""
+        """X_WH (4, 4) by the values of base and arm in q (n,)."""
         return hand_pose(q, self.spec)
 
     def hand_poses(self, Q: Array) -> Array:
-        """X_WH (m, 4, 4) from base and arm."""
+        """X_WH (m, 4, 4) by the values of base and arm in Q (m, n)."""
         return hand_pose(Q, self.spec)
 
     def configurations(self, X_WH: Array, base: Array, redundant: Array) -> Array:
-        """Ordered by the value of joint 7, then by branch."""
-        found, count = module_of(REACH).solve_pose(
+        """All arm configurations, ordered by the value of joint 7, then by branch."""
+        solutions, count = module_of(REACH).solve_pose(
             as_input(X_WH), as_input(base), *self._constants, as_input(redundant)
         )
-        return np.array(found[:count])
+        return np.array(solutions[:count])
 
     def heading_gaps(self, hands: Array, feet: Array, redundant: Array) -> Array:
-        """By turning joint 1, whose axis is the foot's vertical."""
+        """Gaps by turning joint 1, whose axis is the foot's vertical."""
         _, X_HF, table = self._constants
         free = table.copy()
+        # The row of ``limit_table`` for joint 1, of a whole circle.
         free[0] = -np.pi, np.pi, 0.0, 1.0, 0.0, -1.0
         poses = as_input(hands).reshape(-1, 4, 4), as_input(feet), float(self.spec.p_BA[2])
         limits = free, table[0, :2].copy()
@@ -82,7 +87,7 @@ class MobilePandaKinematics(Kinematics):
     def best_configurations(
         self, X_WH: Array, bases: Array, redundant: Array
     ) -> tuple[Array, Array]:
-        """Manipulability as a share of the greatest that was found in a million samples."""
+        """The best; manipulability as a share of the greatest in a million samples."""
         arms, scores = module_of(REACH).best_configurations(
             as_input(X_WH), as_input(bases), *self._constants, as_input(redundant)
         )
@@ -90,11 +95,15 @@ class MobilePandaKinematics(Kinematics):
         return arms, scores
 
     def follow(self, start: Array, poses: Array, base: Array) -> Array | None:
-        """Joint 7 keeps its value if it can. Else it drifts evenly, or at least where it must."""
+        """A path on which joint 7 keeps its value, or drifts evenly, or drifts where it must.
+
+        The first of these that is possible.
+        """
         path = self._followed(start, poses, base)
         if path is None or np.ptp(path[:, 6]) == 0.0:
             return path
-        # It drifts step by step, at each of which the hand would all but stop, and what it leads.
+        # At each step in which joint 7 drifts, the hand would almost stop. So try to spread its
+        # drift over the whole path.
         even = path.copy()
         even[:, 6] = np.linspace(path[0, 6], path[-1, 6], len(path))
         for k in range(1, len(path)):
@@ -106,20 +115,21 @@ class MobilePandaKinematics(Kinematics):
         return even
 
     def _followed(self, start: Array, poses: Array, base: Array) -> Array | None:
+        """The compiled ``follow_line``; None if it breaks off."""
         path: Array
-        path, found = module_of(REACH).follow_line(
+        path, count = module_of(REACH).follow_line(
             as_input(start), as_input(poses), as_input(base), *self._constants, _DRIFT, _JUMP
         )
-        return path if found == len(path) else None
+        return path if count == len(path) else None
 
     def folded(self, arm: Array) -> tuple[Array, ...]:
-        """Joint 1 swung, joint 7 turned; in the second set the forearm is lifted as well."""
+        """Sets with joint 1 swung and joint 7 turned; in the second, the forearm is lifted too."""
         turns = np.array([[s, 0.0, 0.0, 0.0, 0.0, 0.0, t] for s in _SWINGS for t in _TURNS])
         lifted = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.5, 0.0])
         return tuple(arm + (turns + lift * lifted) for lift in _LIFTS)
 
     def travel_bound(self, group: str, a: Array, b: Array, held_reach: float) -> float:
-        """From link lengths laid end to end: see ``mobile.travel_bound``."""
+        """A bound from link lengths laid end to end: see ``mobile.travel_bound``."""
         return travel_bound(group, self.spec, a, b, held_reach)
 
     @cached_property
@@ -130,4 +140,5 @@ class MobilePandaKinematics(Kinematics):
 
 @cache
 def _limits() -> Array:
+    """The table of the limits, less ``_INSET``, for the compiled functions."""
     return limit_table(_INNER)

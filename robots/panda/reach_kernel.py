@@ -1,4 +1,9 @@
-"""Compiled: arm configurations for a hand pose and bases, and along a line of hand poses."""
+"""Compiled kinematics of the mobile Panda, for hand poses X_WH and base poses (x, y, heading).
+
+Arguments that most functions have: ``p_BA`` (3,), the arm's foot in the base; ``X_HF`` (4, 4), the
+flange in the hand; ``table`` (7, 6), the limits, from ``ik_kernel.limit_table``; ``q7``, values of
+joint 7 to try, rad.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +11,17 @@ import math
 
 import numpy as np
 
+from galley.compiled.annotations import Configuration, Matrix, Point, Transform, Transforms, Vector
 from galley.compiled.jit import entry, kernel
 from galley.domain.frames import Array
 from galley.robots.panda.ik_kernel import BRANCHES, DH_TURNS, pose_terms, solve, wrapped
 
 
 @kernel
-def _flange_in_arm(X_WH: Array, X_HF: Array, X_WA: Array, X_WF: Array, X_AF: Array) -> None:
-    """Write X_AF = X_WA^-1 X_WH X_HF (4, 4); X_WF (4, 4) is room to work in.
+def _flange_in_arm(
+    X_WH: Transform, X_HF: Transform, X_WA: Transform, X_WF: Transform, X_AF: Transform
+) -> None:
+    """Writes X_AF = X_WA^-1 X_WH X_HF (4, 4); X_WF (4, 4) is room to work in.
 
     The base stands upright on the floor: X_WA turns about z only.
     """
@@ -35,8 +43,11 @@ def _flange_in_arm(X_WH: Array, X_HF: Array, X_WA: Array, X_WF: Array, X_AF: Arr
 
 
 @kernel
-def _place_arm(base: Array, p_BA: Array, X_WA: Array) -> None:
-    """Write the pose of ``panda_link0`` (4, 4) for a base (x, y, heading) (3,)."""
+def _place_arm(base: Vector, p_BA: Point, X_WA: Transform) -> None:
+    """Writes the pose of ``panda_link0`` (4, 4) for a base (x, y, heading) (3,).
+
+    ``X_WA`` must be zero where this writes nothing.
+    """
     c, s = math.cos(base[2]), math.sin(base[2])
     X_WA[0, 0] = c
     X_WA[1, 0] = s
@@ -48,11 +59,11 @@ def _place_arm(base: Array, p_BA: Array, X_WA: Array) -> None:
 @entry("f8:2 f8:1 f8:1 f8:2 f8:2 f8:1")
 @kernel
 def solve_pose(
-    X_WH: Array, base: Array, p_BA: Array, X_HF: Array, table: Array, q7: Array
+    X_WH: Transform, base: Vector, p_BA: Point, X_HF: Transform, table: Matrix, q7: Vector
 ) -> tuple[Array, int]:
     """Configurations (c, 7) with the hand at X_WH (4, 4), and how many of the rows were written.
 
-    By value of joint 7, then branch.
+    Ordered by value of joint 7, then by branch.
     """
     X = np.zeros((3, 4, 4))
     _place_arm(base, p_BA, X[0])
@@ -67,8 +78,12 @@ def solve_pose(
 
 
 @kernel
-def _nearest(options: Array, count: int, q: Array) -> tuple[int, float]:
-    """Row of options (count, 7) in which the joint that moves most moves least from q (7,)."""
+def _nearest(options: Matrix, count: int, q: Configuration) -> tuple[int, float]:
+    """The row of options (count, 7) in which the joint that moves most moves least from q (7,).
+
+    Returns:
+        The row, -1 if there is none, and by how much that joint moves, rad.
+    """
     best, least = -1, 1e300
     for k in range(count):
         jump = 0.0
@@ -82,13 +97,13 @@ def _nearest(options: Array, count: int, q: Array) -> tuple[int, float]:
 @entry("f8:1 f8:3 f8:1 f8:1 f8:2 f8:2 f8:1 f8")
 @kernel
 def follow_line(
-    start: Array,
-    poses: Array,
-    base: Array,
-    p_BA: Array,
-    X_HF: Array,
-    table: Array,
-    drift: Array,
+    start: Configuration,
+    poses: Transforms,
+    base: Vector,
+    p_BA: Point,
+    X_HF: Transform,
+    table: Matrix,
+    drift: Vector,
     jump: float,
 ) -> tuple[Array, int]:
     """Configurations along hand poses X_WH (n, 4, 4), continuous from ``start`` (7,).
@@ -98,7 +113,8 @@ def follow_line(
     gives the nearest one.
 
     Returns:
-        Configurations (n, 7), and how many of them were found before the line broke off.
+        Configurations (n, 7), and how many of them were found before a joint would have to jump,
+        or a pose was out of reach.
     """
     n = poses.shape[0]
     path = np.empty((max(n, 1), 7))
@@ -109,12 +125,12 @@ def follow_line(
     size = BRANCHES * drift.shape[0]
     out, branch = np.empty((size, 7)), np.empty(size, np.int64)
     lower, upper = table[6, 0], table[6, 1]
-    kept = min(max(start[6], lower), upper)
-    s7, c7 = math.sin(kept), math.cos(kept)
+    seven = min(max(start[6], lower), upper)
+    s7, c7 = math.sin(seven), math.cos(seven)
     for i in range(1, n):
         _flange_in_arm(poses[i], X_HF, X[0], X[1], X[2])
         terms = pose_terms(X[2])
-        count = solve(terms, kept, s7, c7, table, out, branch, 0)
+        count = solve(terms, seven, s7, c7, table, out, branch, 0)
         best, least = _nearest(out, count, path[i - 1])
         if best < 0 or least > jump:
             count = 0
@@ -125,8 +141,8 @@ def follow_line(
             best, least = _nearest(out, count, path[i - 1])
             if best < 0 or least > jump:
                 return path, i
-            kept = out[best, 6]
-            s7, c7 = math.sin(kept), math.cos(kept)
+            seven = out[best, 6]
+            s7, c7 = math.sin(seven), math.cos(seven)
         for joint in range(7):
             path[i, joint] = out[best, joint]
     return path, path.shape[0]
@@ -135,20 +151,28 @@ def follow_line(
 @entry("f8:3 f8:2 f8 f8:2 f8:2 f8:1 f8:1")
 @kernel
 def heading_gaps(
-    hands: Array, feet: Array, height: float, X_HF: Array, table: Array, first: Array, q7: Array
+    hands: Transforms,
+    feet: Matrix,
+    height: float,
+    X_HF: Transform,
+    table: Matrix,
+    first: Vector,
+    q7: Vector,
 ) -> Array:
     """The headings of the arm's foot from which it reaches none of several hand poses.
 
     Turning the foot by psi adds -psi to joint 1 and changes nothing else. Of each configuration
-    with joint 1 free, the headings that put joint 1 beyond its limits are therefore an arc; what
-    is out of reach is the intersection of these arcs.
+    with joint 1 free, the headings that put joint 1 beyond its limits are therefore an arc; the
+    headings from which nothing is reached are the intersection of these arcs.
 
     Args:
         hands: X_WH (g, 4, 4).
-        feet: where the arm stands (m, 2). height: of its foot.
-        table: of the limits, that of joint 1 being the whole circle.
-        first: limits of joint 1 (2,), more than pi apart.
-        q7: values of joint 7 (k,).
+        feet: where the arm stands (m, 2), m.
+        height: of its foot, m.
+        X_HF: the flange in the hand (4, 4).
+        table: the limits, but with the whole circle for joint 1.
+        first: limits of joint 1 (2,), rad, more than pi apart.
+        q7: values of joint 7 (k,), rad.
 
     Returns:
         Middle and half of the width of each gap (m, 2), rad; pi: no heading reaches; 0: all do.
@@ -166,7 +190,7 @@ def heading_gaps(
         _place_arm(base, p_BA, X[0])
         middle, width = 0.0, math.pi
         for g in range(hands.shape[0]):
-            if width == 0.0:
+            if width == 0.0:  # every heading reaches something already
                 break
             _flange_in_arm(hands[g], X_HF, X[0], X[1], X[2])
             terms = pose_terms(X[2])
@@ -176,6 +200,8 @@ def heading_gaps(
                 count = solve(terms, q7[j], turns[j, 0], turns[j, 1], table, out, branch, 0)
                 for k in range(count):
                     at = wrapped(out[k, 0] - 0.5 * (first[0] + first[1]) + math.pi, 0.0)
+                    # The arc that this configuration leaves out, about ``at``; the first one is
+                    # taken as it is, each later one cuts.
                     if width == math.pi:
                         middle, width = at, half
                         continue
@@ -188,10 +214,11 @@ def heading_gaps(
 
 
 @kernel
-def _manipulability(q: Array, J: Array, A: Array) -> float:
+def _manipulability(q: Configuration, J: Matrix, A: Matrix) -> float:
     """sqrt(det(J J^T)) of joints q (7,), by Yoshikawa. J (7, 6), A (6, 6) are room to work in.
 
-    It does not depend on the point of the hand whose velocity J gives: here the arm's foot.
+    It does not depend on the point of the hand whose velocity J gives: here the one that is in the
+    arm's foot.
     """
     r0, r1, r2 = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
     p0, p1, p2 = 0.0, 0.0, 0.0
@@ -212,7 +239,7 @@ def _manipulability(q: Array, J: Array, A: Array) -> float:
         J[joint, 2] = p0 * r1[2] - p1 * r0[2]
         J[joint, 3], J[joint, 4], J[joint, 5] = r0[2], r1[2], r2[2]
     # The product of the Cholesky factor's diagonal is the root of the determinant.
-    found = 1.0
+    root = 1.0
     for i in range(6):
         for j in range(i + 1):
             value = 0.0
@@ -226,26 +253,28 @@ def _manipulability(q: Array, J: Array, A: Array) -> float:
                 return 0.0
             else:
                 A[i, i] = math.sqrt(value)
-                found *= A[i, i]
-    return found
+                root *= A[i, i]
+    return root
 
 
 @entry("f8:2 f8:2 f8:1 f8:2 f8:2 f8:1")
 @kernel
 def best_configurations(
-    X_WH: Array, bases: Array, p_BA: Array, X_HF: Array, table: Array, q7: Array
+    X_WH: Transform, bases: Matrix, p_BA: Point, X_HF: Transform, table: Matrix, q7: Vector
 ) -> tuple[Array, Array]:
     """The best configuration with the hand at X_WH (4, 4) from each base (m, 3).
 
+    The best has the greatest manipulability times square root of margin.
+
     Returns:
-        Configurations (m, 7), and of each its manipulability and the least margin of a joint to
-        its limits, 1 in the middle (m, 2). The best has the greatest manipulability times root of
-        margin. Zeros where there is none.
+        Configurations (m, 7), and for each (m, 2) its manipulability and its margin: the least
+        share of a joint's half range that is left to its limits, 1 in the middle. Zeros where there
+        is none.
     """
     X = np.zeros((3, 4, 4))
     out, branch = np.empty((BRANCHES, 7)), np.empty(BRANCHES, np.int64)
     J, A = np.empty((7, 6)), np.empty((6, 6))
-    found, scores = np.zeros((bases.shape[0], 7)), np.zeros((bases.shape[0], 2))
+    arms, scores = np.zeros((bases.shape[0], 7)), np.zeros((bases.shape[0], 2))
     turns = np.empty((q7.shape[0], 2))
     for j in range(q7.shape[0]):
         turns[j, 0], turns[j, 1] = math.sin(q7[j]), math.cos(q7[j])
@@ -269,5 +298,5 @@ def best_configurations(
                     best = score
                     scores[i, 0], scores[i, 1] = freedom, margin
                     for joint in range(7):
-                        found[i, joint] = out[k, joint]
-    return found, scores
+                        arms[i, joint] = out[k, joint]
+    return arms, scores

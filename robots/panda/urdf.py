@@ -2,14 +2,14 @@
 
 Links and joints are those of ``pybullet_data``'s URDF. Its masses are plausible, but all moments of
 inertia are 0.1 kg m^2, far too large for wrist and hand: joint 7 at its limits would need 3.6 N m,
-and really needs 0.1. ``identified`` has figures that were identified on a real arm.
+while the real one needs 0.1. ``identified`` has figures that were identified on a real arm.
 
 Their source: C. Gaz, M. Cognetti, A. Oliva, P. Robuffo Giordano, A. De Luca, "Dynamic
 identification of the Franka Emika Panda robot with retrieval of feasible parameters using
-penalty-based optimization", IEEE Robotics and Automation Letters, 2019. Identified on one arm, from
-the outside: only sums that show in the torques are known well, single links' figures are one
-feasible choice. Links' centres and moments are read as the manufacturer's ROS package
-(``franka_ros``, file ``inertial.yaml``) reads them; the hand's and fingers' figures are from there.
+penalty-based optimization", IEEE Robotics and Automation Letters, 2019. They were identified on one
+arm from its torques: only sums that show in the torques are known well, and the figures of single
+links are one feasible choice. Links' centres and moments are read as in the manufacturer's ROS
+package (``franka_ros``, file ``inertial.yaml``), which also has the figures of hand and fingers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from galley.robots.panda.ik import LIMITS
 from galley.robots.panda.kinematics import JOINTS
 
 _DROPPED = ("panda_grasptarget", "panda_grasptarget_hand")  # a frame without shape; see p_HT
-# Link; mass, centre and moments of ``Inertial``.
+# In each line a link, then its mass, centre and moments as in ``Inertial``.
 _IDENTIFIED = """
 link0 0.629769 -0.041018 -0.00014 0.049974 0.00315 0.00388 0.004285 8.2904e-07 0.00015 8.2299e-06
 link1 4.970684 0.003875 0.002081 -0.04762 0.70337 0.70661 0.009117 -0.000139 0.006772 0.019169
@@ -100,9 +100,9 @@ def _drop_idle_material(visual: ET.Element) -> None:
 
 def identified() -> dict[str, Inertial]:
     """Mass, centre and moments by link, as identified on a real arm."""
-    found = {}
+    inertials = {}
     for line in _IDENTIFIED.split("\n")[1:-1]:
         name, *words = line.split()
         mass, *figures = map(float, words)
-        found[f"panda_{name}"] = Inertial(mass, tuple(figures[:3]), tuple(figures[3:]))
-    return found
+        inertials[f"panda_{name}"] = Inertial(mass, tuple(figures[:3]), tuple(figures[3:]))
+    return inertials

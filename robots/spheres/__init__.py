@@ -1,5 +1,5 @@
-"""Spheres that cover a robot's links, proved to.
+"""Spheres that are proved to cover a robot's links.
 
-- ``covering``: for a convex hull, made or read
-- a JSON file a link: the coverings that are shipped
+- ``covering``: the covering of a convex hull, made or read from a file
+- JSON files: the coverings that are shipped, a hull each
 """

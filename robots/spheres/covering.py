@@ -5,9 +5,9 @@ if its radius is at most d + excess. A few such spheres are fitted by Lloyd's al
 
 1. The hull is divided into the cells of the spheres' power diagram: a point is in the cell of the
    sphere with the least |x - c|^2 - r^2. Cells are convex, and so are spheres: a cell is covered
-   if its corners are, and the hull is covered if all its cells are. That ends the search, so what
-   is returned is proved.
-2. Each centre moves to where the sphere has most to spare beyond its cell's corners.
+   if its corners are, and the hull is covered if all its cells are. The search ends only when they
+   are, so the result is proved to cover.
+2. Each centre moves to where its sphere reaches farthest beyond its cell's corners.
 3. If cells stay uncovered, spheres are added at the corners that are farthest outside.
 
 F. Aurenhammer, Power diagrams, SIAM J. Computing 16 (1987).
@@ -32,31 +32,33 @@ from numpy.typing import NDArray
 from galley.domain.frames import Array, frozen
 from galley.domain.meshes import Hull
 
+# The folder of the coverings that come with the package.
 SHIPPED = Path(__file__).parent
-"""The folder of the coverings that come with the package."""
 
 _SLACK = 1e-6  # m: every corner is at least this far inside its sphere; far above rounding
-_BEYOND = 2.5  # radii from its centre a plane doesn't bound a cell, which then is only larger
-_SWEEPS = (3, 8)  # of Lloyd's alternation before spheres are added; more where few are missing
+_BEYOND = 2.5  # radii: planes farther from a centre are left out, so its cell can only be larger
+_SWEEPS = (3, 8)  # rounds of the alternation before spheres are added; more if few are missing
 _ASCENT = 24  # steps of a centre to its best place
-_MOST = 2000  # spheres
-_LARGEST = 8  # spheres in a cluster
-_STEPS = 2000  # towards the smallest sphere around a cluster
-_MICRO = 1e6
+_MOST = 2000  # spheres at most
+_LARGEST = 8  # spheres in a cluster at most
+_STEPS = 2000  # steps towards the smallest sphere around a cluster
+_MICRO = 1e6  # micrometres in a metre
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Covering:
-    """Spheres whose union contains a hull, clusters contiguous.
+    """Spheres whose union contains a hull, ordered by cluster.
 
     Attributes:
-        centres: (k, 3), metres, in the hull's frame.
-        radii: (k,), metres.
+        centres: the spheres' centres (k, 3), metres, in the hull's frame.
+        radii: the spheres' radii (k,), metres.
         cluster: cluster of each sphere (k,), ascending from 0.
-        cluster_centres, cluster_radii: a sphere around each cluster (c, 3), (c,), metres.
-        excess: how far any point of the union is from the hull at most, metres.
+        cluster_centres: centre of a sphere around each cluster (c, 3), metres.
+        cluster_radii: radius of a sphere around each cluster (c,), metres.
+        excess: greatest distance from the hull of any point of the union, metres. Larger: fewer
+            spheres, which decide less often.
     """
 
     centres: Array
@@ -68,20 +70,20 @@ class Covering:
 
 
 def covering_of(hull: Hull, excess: float, name: str = "a link") -> Covering:
-    """The shipped cover of a hull, or a new one, which takes seconds; see ``cover``.
+    """The shipped covering of a hull, or a new one, which takes seconds; see ``cover``.
 
     Args:
         hull: in the frame of the spheres.
-        excess: metres.
-        name: of the link, for the log.
+        excess: how far spheres may reach beyond it, metres.
+        name: name of the link, for the log.
     """
-    found = read(SHIPPED / f"{digest(hull, excess)}.json")
-    if found is None:
+    covering = read(SHIPPED / f"{digest(hull, excess)}.json")
+    if covering is None:
         began = time.perf_counter()
-        found = cover(hull, excess)
+        covering = cover(hull, excess)
         took = time.perf_counter() - began
-        _log.info("%s: %d spheres after %.1f s", name, len(found.radii), took)
-    return found
+        _log.info("%s: %d spheres after %.1f s", name, len(covering.radii), took)
+    return covering
 
 
 def cover(hull: Hull, excess: float) -> Covering:
@@ -98,10 +100,10 @@ def cover(hull: Hull, excess: float) -> Covering:
         sweeps = _SWEEPS[0]
         for sweep in range(_SWEEPS[1]):
             radii = excess - _SLACK - hull.distance(centres)
-            kept, cells = power_cells(hull, centres, radii)
-            centres, radii = centres[kept], radii[kept]
+            rows, cells = power_cells(hull, centres, radii)
+            centres, radii = centres[rows], radii[rows]
             far = [np.linalg.norm(cell - x, axis=1) for cell, x in zip(cells, centres, strict=True)]
-            need = np.array([each.max() for each in far]) + _SLACK
+            need = np.array([distances.max() for distances in far]) + _SLACK
             if (need <= radii).all():
                 return assemble(hull, centres, need)
             if (need <= radii).any():
@@ -109,6 +111,7 @@ def cover(hull: Hull, excess: float) -> Covering:
             if sweep == sweeps - 1:
                 break
             centres = _recentred(hull, centres, cells, excess * 0.9**sweep)
+        # Add up to a third as many spheres, where corners are farthest outside.
         outside = need - radii
         count = max(1, min((outside > 0.0).sum(), len(radii)) // 3)
         worst = np.argsort(-outside, kind="stable")[:count]
@@ -128,12 +131,20 @@ def assemble(hull: Hull, centres: Array, radii: Array) -> Covering:
 
 
 def power_cells(hull: Hull, centres: Array, radii: Array) -> tuple[list[int], list[Array]]:
-    """Which spheres (k, 3), (k,) have a cell in the hull, and the corners (., 3) of each cell.
+    """Cells of the power diagram of spheres, in a hull.
 
     Together the cells contain the hull. They may overlap and reach beyond it: planes that are far
     from a sphere are left out.
+
+    Args:
+        hull: to be divided.
+        centres: centres of the spheres (k, 3), m.
+        radii: radii of the spheres (k,), m.
+
+    Returns:
+        Indices of the spheres that have a cell, and the corners (., 3) of each cell.
     """
-    kept, cells = [], []
+    rows, cells = [], []
     low, high = hull.vertices.min(axis=0), hull.vertices.max(axis=0)
     box = np.vstack([np.eye(3), -np.eye(3)])
     depth = hull.offsets - centres @ hull.normals.T  # (k, m)
@@ -150,9 +161,9 @@ def power_cells(hull: Hull, centres: Array, radii: Array) -> tuple[list[int], li
         b = np.concatenate([high - centre, centre - low, depth[k, facets], at[near]])
         corners = _corners(A, b)
         if corners is not None:
-            kept.append(k)
+            rows.append(k)
             cells.append(corners + centre)
-    return kept, cells
+    return rows, cells
 
 
 def _corners(A: Array, b: Array) -> Array | None:
@@ -162,16 +173,16 @@ def _corners(A: Array, b: Array) -> Array | None:
 
     inside = np.zeros(3)
     if b.min() <= _SLACK:  # the origin is not inside: the centre of the largest ball that is
-        found = linprog(
+        ball = linprog(
             [0.0, 0.0, 0.0, -1.0],
             np.column_stack([A, np.ones(len(A))]),
             b,
             bounds=[(None, None)] * 3 + [(0.0, None)],
         )
-        if found.status != 0 or found.x[3] <= 1e-8:
+        if ball.status != 0 or ball.x[3] <= 1e-8:
             return None
-        inside = found.x[:3]
-    for options in (None, "QJ"):  # as it is, or joggled where rounding stands in the way
+        inside = ball.x[:3]
+    for options in (None, "QJ"):  # as it is; if rounding makes Qhull fail, slightly moved
         with contextlib.suppress(QhullError):
             made = HalfspaceIntersection(np.column_stack([A, -b]), inside, qhull_options=options)
             if np.isfinite(made.intersections).all():
@@ -200,7 +211,7 @@ def _recentred(hull: Hull, centres: Array, cells: list[Array], step: float) -> A
         far = np.sqrt(squares[rows, corner])
         better = (depth - far > best) & (depth >= 0.0)
         best[better], at[better] = (depth - far)[better], x[better]
-        # Outside the hull, the only way is back in.
+        # Outside the hull, back in first.
         pull = away[rows, corner] * ((depth >= 0.0) / np.maximum(far, 1e-12))[:, None]
         x = x - step * (hull.normals[facet] + pull)
         step *= 0.85
@@ -210,11 +221,15 @@ def _recentred(hull: Hull, centres: Array, cells: list[Array], step: float) -> A
 def clusters(
     centres: Array, radii: Array
 ) -> tuple[NDArray[np.intp], NDArray[np.int64], Array, Array]:
-    """Spheres (k, 3), (k,) in groups of at most eight, by repeated halving across the long axis.
+    """Clusters of at most eight spheres, by repeated halving across the long axis.
+
+    Args:
+        centres: (k, 3), m.
+        radii: (k,), m.
 
     Returns:
-        The order (k,) that makes clusters contiguous, each sphere's cluster in that order (k,),
-        and a sphere around each cluster, (c, 3) and (c,).
+        The order (k,) of the spheres by cluster, the cluster of each in that order (k,), and the
+        centres (c, 3) and radii (c,) of a sphere around each cluster.
     """
     groups = _halved(np.arange(len(centres)), centres, radii)
     order = np.concatenate(groups)
@@ -225,7 +240,7 @@ def clusters(
 
 
 def enclosing(centres: Array, radii: Array) -> tuple[Array, float]:
-    """A small sphere, centre (3,) and radius, that contains the spheres (k, 3), (k,).
+    """A small sphere, as centre (3,) and radius, that contains spheres (k, 3), (k,).
 
     Steps of 1/i towards the farthest one converge to the smallest (Badoiu and Clarkson, 2003).
     """
@@ -241,13 +256,14 @@ def enclosing(centres: Array, radii: Array) -> tuple[Array, float]:
 
 
 def _halved(members: NDArray[np.intp], centres: Array, radii: Array) -> list[NDArray[np.intp]]:
+    """The members (indices of spheres), halved until each group is a cluster."""
     if len(members) <= _LARGEST:
         return [members]
     x = centres[members]
     axis = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)[2][0]
     axis = axis * np.sign(axis[np.argmax(np.abs(axis))])  # the sign of a singular vector is free
     ranked = members[np.argsort(x @ axis, kind="stable")]
-    # Not always in the middle: halves that fill clusters of eight make fewer clusters.
+    # Not exactly in the middle: halves that fill clusters of eight make fewer clusters.
     parts = -(-len(members) // _LARGEST)
     cut = round(len(members) * (parts // 2) / parts)
     return _halved(ranked[:cut], centres, radii) + _halved(ranked[cut:], centres, radii)
@@ -257,25 +273,26 @@ def digest(hull: Hull, excess: float) -> str:
     """File name of a shipped covering: a digest of the corners in any order, and the excess."""
     corners = np.round(hull.vertices, 8) + 0.0  # no negative zeros
     corners = corners[np.lexsort(corners.T)]
-    found = hashlib.sha256(corners.astype("<f8").tobytes())
-    found.update(f"excess {excess:.9f} version 1".encode())
-    return found.hexdigest()[:20]
+    digested = hashlib.sha256(corners.astype("<f8").tobytes())
+    digested.update(f"excess {excess:.9f} version 1".encode())
+    return digested.hexdigest()[:20]
 
 
 def read(path: Path | str) -> Covering | None:
     """The covering in a shipped file, or None if there is no such file.
 
-    Its ``clusters`` have a ball ``around`` and their ``spheres``: rows x, y, z, r, micrometres.
+    In the file, each of the ``clusters`` has a ball ``around`` it and its ``spheres``. All are
+    rows x, y, z, r in micrometres.
     """
     path = Path(path)
     if not path.is_file():
         return None
-    found = json.loads(path.read_text(encoding="utf-8"))
-    clusters = found["clusters"]
-    rows = np.array([row for each in clusters for row in each["spheres"]]) / _MICRO
-    around = np.array([each["around"] for each in clusters]) / _MICRO
-    cluster = np.repeat(np.arange(len(clusters)), [len(each["spheres"]) for each in clusters])
+    shipped = json.loads(path.read_text(encoding="utf-8"))
+    clusters = shipped["clusters"]
+    rows = np.array([row for entry in clusters for row in entry["spheres"]]) / _MICRO
+    around = np.array([entry["around"] for entry in clusters]) / _MICRO
+    cluster = np.repeat(np.arange(len(clusters)), [len(entry["spheres"]) for entry in clusters])
     cluster.setflags(write=False)
     centres, radii = frozen(rows[:, :3]), frozen(rows[:, 3])
     about, reach = frozen(around[:, :3]), frozen(around[:, 3])
-    return Covering(centres, radii, cluster, about, reach, float(found["excess"]) / _MICRO)
+    return Covering(centres, radii, cluster, about, reach, float(shipped["excess"]) / _MICRO)

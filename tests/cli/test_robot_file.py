@@ -161,7 +161,7 @@ def test_all_faults_of_a_urdf_are_said_with_its_name_and_nothing_is_written(draf
     assert [line.split(": ")[1] for line in both] == ["arm", "gripper.joints"]
     assert command("new", "robot", PANDA, "--out", "mine.yaml").status == 2
     stretch = f"{MODELS}/stretch4_robot_model/stretch4_sg4.urdf"
-    assert "Say it by --to LINK" in command("new", "robot", stretch).err
+    assert "gripper by --to LINK" in command("new", "robot", stretch).err
     text = find_package_file(XARM, Path("here").absolute()).read_text()
     text = text.replace("package://", "package://pybullet_data/xarm/")
     Path("bad.urdf").write_text(text.replace('world_joint" type="fixed"', 'j" type="planar"'))

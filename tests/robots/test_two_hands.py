@@ -127,7 +127,7 @@ def test_the_hands_of_a_model_are_those_that_hold_rigidly(robot):
             "stands before",
         ),
         ("[10, 10, 10, 10, 10, 10, 10]\n    jerk", "[10]\n    jerk", "acceleration needs 7 values"),
-        ("hand: left\n", "hand: left\nheld: {left_fr3_joint1: 0}\n", "no joint to be held"),
+        ("hand: left\n", "hand: left\nheld: {left_fr3_joint1: 0}\n", "is no joint outside q"),
         ("    gripper:\n", "    gripper:\n      force: -1\n", "must be greater than 0"),
     ],
 )
