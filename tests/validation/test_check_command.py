@@ -125,7 +125,7 @@ def test_a_log_alone_needs_its_scene_and_has_no_goal(check, beginning, tmp_path,
         *("--problem", kitchen_folder / "task.pddl"),
     )
     assert status == 2
-    assert "name --domain too" in err
+    assert "add --domain" in err
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_log_alone_needs_its_scene_and_has_no_goal(check, beginning, tmp_path,
         (lambda run: (run / "states.npz").write_bytes(b"no"), "is not a log"),
         (lambda run: (run / "report.json").write_text("{"), "report.json:1: is not JSON"),
         (lambda run: (run / "report.json").write_text("[]"), "is not the report of a run"),
-        (lambda run: (run / "report.json").unlink(), "name one: --scene"),
+        (lambda run: (run / "report.json").unlink(), "add --scene"),
     ],
 )
 def test_what_is_no_run_is_bad_input(check, stored, spoil, what):

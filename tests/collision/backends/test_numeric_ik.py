@@ -141,7 +141,7 @@ def test_misuse_is_refused():
     with pytest.raises(ValueError, match="7 columns"):
         ik.solve(np.eye(4), np.zeros((2, 6)))
     for X_WT in (np.diag([1.0, 1.0, -1.0, 1.0]), np.full((4, 4), np.nan), np.zeros((4, 4))):
-        with pytest.raises(ValueError, match="no pose"):
+        with pytest.raises(ValueError, match="not a pose"):
             ik.solve(X_WT, np.zeros((1, 7)))
     with pytest.raises(ValueError, match="NaNs"):
         ik.solve(np.eye(4), np.zeros((1, 7)), q=np.full(robot.size, np.nan))
