@@ -14,9 +14,9 @@ declaration. Tasks:
 - ``press`` on the resting object with a force (N): within 5 % (or 0.02 N) for half a second;
 - ``tell`` which object it is: declare -1 for the light one (0.5 kg) or 1 for the heavy one (2 kg).
 
-The reward is how much nearer a step brings the goal (``push``: metres; ``press``: newtons), and 1 at
-success, which ends the episode; a wrong declaration ends it with -1. ``make`` truncates it after
-``max_episode_steps``, 600, which are 30 s.
+The reward is how much nearer a step brings the goal (``push``: metres; ``press``: newtons), and 1
+at success, which ends the episode; a wrong declaration ends it with -1. ``make`` truncates it
+after ``max_episode_steps``, 600, which are 30 s.
 """
 
 from __future__ import annotations

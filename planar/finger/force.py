@@ -92,7 +92,7 @@ class Profile:
         return float(f0 + (f1 - f0) * (time - t0) / (t1 - t0))
 
     def pieces(self, t_end: float) -> Iterator[tuple[Force, float]]:
-        """Parts of the force without kinks or jumps from time 0, each with the time (s) of its end."""
+        """Parts of the force from time 0, without kinks or jumps, each with its end (s)."""
         edges = [0.0, *(float(t) for t in np.unique(self.times) if 0.0 < t < t_end), t_end]
         for start, end in itertools.pairwise(edges):
             k = int(np.searchsorted(self.times, start, side="right"))

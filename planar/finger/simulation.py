@@ -34,7 +34,7 @@ from galley.planar.finger.trace import Epoch, Event, Kind, Segment, Trace
 _TINY_SPEED = 1e-14  # m/s: a closing speed up to this is a rounding error
 _ROUNDING = 1e-12  # share of a time that may be a rounding error
 _SETTLE_TIME = 1e-3  # s: ever smaller bounces that take no longer than this are summed
-# s: the sum counts only if the acceleration, taken as constant, shifts its end by no more than this.
+# s: the sum is taken only if the change of the acceleration shifts its end by no more than this.
 _SETTLE_ERROR = 1e-10
 # Shares of each step of the solver at which finger and object must not overlap.
 _INSIDE = np.arange(1, 8) / 8.0
@@ -248,8 +248,8 @@ class Simulation:
             lambda t: np.repeat(state, len(t), axis=1),
         )
 
-    # Epochs. Each method integrates until the first terminal event, or to ``until``; then it records
-    # the segment and applies the event's rule.
+    # Epochs. Each method integrates until the first terminal event, or to ``until``, records the
+    # segment, and applies the event's rule.
 
     def _stay(self, until: float) -> None:
         """Stuck: nothing moves while the push is between 0 and the static friction.
@@ -563,7 +563,7 @@ def _sign(value: float) -> float:
 
 
 def _event(function: _Function, direction: int, terminal: bool = True) -> _Function:
-    """An event of ``solve_ivp``: a root of ``function``, upwards (1), downwards (-1) or both (0)."""
+    """An event of ``solve_ivp``: a root of ``function``, rising (1), falling (-1) or either (0)."""
     function.terminal, function.direction = terminal, direction  # type: ignore[attr-defined]
     return function
 

@@ -17,7 +17,7 @@ from galley.planar.finger.model import Finger
 
 
 class Epoch(StrEnum):
-    """Whether finger and object touch, and whether they move; it chooses the equations of motion."""
+    """Whether finger and object touch, and whether they move; chooses the equations of motion."""
 
     SEPARATE = "separate"
     STUCK = "stuck"  # touching, at rest
