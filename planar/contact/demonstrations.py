@@ -13,7 +13,11 @@ _H = 1.0 / 60.0  # s
 
 
 def shape_of(name: str, size: float) -> tuple[Circle | Box | Polygon, float]:
-    """A circle, hexagon or rectangle, and the height of its centre above the ground it lies on, m.
+    """A circle, hexagon or rectangle, and the height of its centre when it lies on an edge, m.
+
+    Raises:
+        ValueError: an unknown name.
+    """
     match name:
         case "circle":
             return Circle(size), size
