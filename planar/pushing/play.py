@@ -31,9 +31,9 @@ def watch(
 ) -> Iterator[Rollout]:
     """Open a window and push in real time, episode after episode; yields each at its end.
 
-    An episode ends when the goal is covered, after ``steps``, or when R is pressed; the next one has
-    the next seed. Escape, or closing the window, ends everything. The picture is one control step
-    late, so that it moves smoothly.
+    An episode ends when the goal is covered, after ``steps``, or when R is pressed; the next one
+    has the next seed. Escape, or closing the window, ends everything. The picture is one control
+    step late, so that it moves smoothly.
 
     Args:
         config: parameters of the simulation.

@@ -30,10 +30,10 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley reach plot``.
+    """Options of ``galley reach plot``.
 
     Raises:
-        argparse.ArgumentTypeError: one that none of the pictures would heed.
+        argparse.ArgumentTypeError: an option has no effect on the chosen pictures.
     """
 
     kinds: tuple[str, ...] = option(
@@ -82,7 +82,7 @@ def command(options: Options) -> int:
 
 
 def _data(options: Options, bases: int) -> tuple[DonutSampler, Samples]:
-    """The sampler, and rows to draw."""
+    """The sampler, and the rows to draw."""
     if options.data is None:
         made = options.sampler.made()
         rng = np.random.default_rng(options.seed)

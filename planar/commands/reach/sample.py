@@ -76,13 +76,13 @@ class Filters:
 
     @property
     def obstacles(self) -> tuple[tuple[str, tuple[float, ...]], ...]:
-        """Kind and numbers of each."""
-        return tuple((kind, each) for kind in _SHAPES for each in getattr(self, kind))
+        """Kind and numbers of each obstacle."""
+        return tuple((kind, numbers) for kind in _SHAPES for numbers in getattr(self, kind))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley reach sample``; as in ``Filters``, names are those of ``DatasetSettings``."""
+    """Options of ``galley reach sample``; like ``Filters``, with names of ``DatasetSettings``."""
 
     target: tuple[float, float] | None = option(
         None, "Take this target for all rows, m.", ("X", "Y"), either="targets"
@@ -104,7 +104,7 @@ class Options:
 
 
 def command(options: Options) -> int:
-    """Write the dataset; exit status 0 once all of it is there, 1 if files or all rows lack."""
+    """Write the dataset; exit status 1 if files are missing or it is empty, else 0."""
     need("planar", "pyarrow")
     from galley.cli.common.study import results_folder
     from galley.learning.shards import INFO
