@@ -55,19 +55,24 @@ class DatasetSettings:
     """All that the rows of a dataset depend on.
 
     Attributes:
-        sampler: of bases and joint angles. bases: number of candidate bases.
-        target: (x, y) of all rows (m); None: one for each base, uniform over ``bounds``.
-        bounds: ((x_lo, x_hi), (y_lo, y_hi)) (m), or None.
-        obstacles: shapes that the robot must stay more than ``margin`` (m) away from.
+        sampler: draws base poses and joint angles.
+        bases: number of candidate bases.
+        target: (x, y) of all rows, m; None: one for each base, uniform over ``bounds``.
+        bounds: ((x_lo, x_hi), (y_lo, y_hi)), m, or None.
+        obstacles: shapes from which the robot must keep a distance of more than ``margin``.
         forbidden: shapes in which the base's centre may not be.
-        view: the camera's field of view (rad) in which the target must be seen, or None.
+        margin: clearance to obstacles, m.
+        view: the camera's field of view, rad, in which the target must be visible, or None.
         scores: (name, weight) of manipulability, margin (to joint limits), clearance, visibility,
-            area; rows are kept with probability (weighted sum) / (sum of the weights), or with
-            ``threshold`` where the weighted sum is at least that.
-        seed: from 0. every: one base in so many is for validation. shard_bases: bases per shard.
+            area. Rows are kept with the probability (weighted sum) / (sum of the weights).
+        threshold: rows are kept if the weighted sum is at least this; None: by probability.
+        seed: of all random numbers, from 0.
+        every: one base in so many is for validation.
+        shard_bases: bases per shard.
 
     Raises:
-        ValueError: a number too small, not exactly one of target and bounds, bad bounds.
+        ValueError: a number is too small, both or neither of target and bounds are given, or the
+            bounds are bad.
     """
 
     sampler: DonutSampler

@@ -35,23 +35,23 @@ examples:
 
 
 def _score(text: str) -> tuple[str, float]:
-    """A score's name and weight; 1 if there is only a name."""
+    """A score's name and weight, from ``name=weight``; without a weight it is 1."""
     name, _, weight = text.partition("=")
     return name, multiple(weight) if weight else 1.0
 
 
 def _obstacle_option(numbers: str) -> Any:
-    """Obstacles of a shape with so many numbers."""
+    """The option for obstacles of a shape with these numbers."""
     return option(
         (),
-        f"Add an obstacle that links and base keep off: {numbers}, m and rad. May be repeated.",
+        f"Add an obstacle for links and base: {numbers}, m and rad. May be repeated.",
         "NUMBER",
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Filters:
-    """What rows must fulfil; names are those of ``DatasetSettings`` where they mean the same."""
+    """Options that filter rows; fields of ``DatasetSettings`` have the same names there."""
 
     circle: tuple[tuple[float, ...], ...] = _obstacle_option("X Y RADIUS")
     box: tuple[tuple[float, ...], ...] = _obstacle_option("X Y WIDTH HEIGHT [ANGLE]")
