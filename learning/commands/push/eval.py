@@ -32,7 +32,7 @@ class Options(Table):
     checkpoint: Path = argument("Read this checkpoint of galley push train, or ready.")
     seeds: Count = seeds_option(50)
     demonstrator: str | None = option(
-        None, "Also measure this demonstrator, on the same tables.", choices=tuple(DEMONSTRATORS)
+        None, "Also measure this one, on the same table and seeds.", choices=tuple(DEMONSTRATORS)
     )
     sweep: Sweep = group(Sweep())
     json: Path | None = json_option("the figures")
