@@ -123,8 +123,8 @@ def filled_by_name(tree: Tree, arrays: Mapping[str, NDArray[Any]]) -> Tree:
     for name, leaf in named_arrays(tree):
         value = arrays[name]
         if value.shape != leaf.shape or value.dtype != leaf.dtype or not np.isfinite(value).all():
-            what = f"is not a finite {leaf.dtype} array of shape {leaf.shape}"
-            raise ValueError(f"{name} {what}")
+            reason = f"is not a finite {leaf.dtype} array of shape {leaf.shape}"
+            raise ValueError(f"{name} {reason}")
         values.append(value)
     return filled(tree, values)
 

@@ -111,8 +111,8 @@ class KitchenEnv(gymnasium.Env[Arrays, Array]):
         """Load the task of these files, and make the functions that draw its cameras."""
         self.task: TampTask = engine.load(**files)
         if hands := self.task.scene.robot.hands:
-            what = f"the environment is of robots with one hand, this one has {len(hands)}"
-            raise BadInput.one(self.task.scene.source, what)
+            reason = f"the environment is of robots with one hand, this one has {len(hands)}"
+            raise BadInput.one(self.task.scene.source, reason)
         self.robot = robot_of(self.task.scene.robot)
         pictured = self.recording.cameras or self.render_mode
         ensure(REACH, KINEMATICS, *((RENDERER,) if pictured else ()))

@@ -87,9 +87,9 @@ class KitchenRunner:
     @cached_property
     def env(self) -> KitchenEnv:
         """The environment of the episodes, made once for each process."""
-        kept = self.recording
+        own = self.recording
         return KitchenEnv(
-            **self.task, actions=kept.actions, rate=kept.rate, cameras=kept.cameras, size=kept.size,
+            **self.task, actions=own.actions, rate=own.rate, cameras=own.cameras, size=own.size,
             noise=self.noise,
         )  # fmt: skip
 

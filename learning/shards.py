@@ -74,8 +74,8 @@ def check_same(folder: Path | str, earlier: Mapping[str, Any], record: Mapping[s
         old, new = earlier.get(part, {}), record[part]
         for name in sorted({*old, *new}):
             if old.get(name) != new.get(name):
-                what = f"has files made with {name} {old.get(name)}, not {new.get(name)}"
-                raise BadInput.one(folder, f"{what}; choose another folder")
+                reason = f"has files made with {name} {old.get(name)}, not {new.get(name)}"
+                raise BadInput.one(folder, f"{reason}; choose another folder")
 
 
 def write_file(path: Path | str, table: Any, about: Mapping[str, Any], **how: Any) -> None:

@@ -67,8 +67,8 @@ class Demonstrator:
         """The collection of its episodes: title, settings and meanings of the arrays."""
         task, recording = self.task, self.recording
         if hands := task.scene.robot.hands:
-            what = f"demonstrations are of robots with one hand, this one has {len(hands)}"
-            raise BadInput.one(task.scene.source, what)
+            reason = f"demonstrations are of robots with one hand, this one has {len(hands)}"
+            raise BadInput.one(task.scene.source, reason)
         settings: dict[str, Any] = {
             "scene": task.scene.name,
             "robot": robot_of(task.scene.robot).name,

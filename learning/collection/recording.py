@@ -44,14 +44,14 @@ class Recording:
             raise BadInput.one("actions", f"'{self.actions}' is neither joints nor hand")
         if self.rate < 1 or LOG_RATE % self.rate:
             rates = ", ".join(str(r) for r in range(1, LOG_RATE + 1) if LOG_RATE % r == 0)
-            what = f"{self.rate} does not divide the {LOG_RATE} samples a second: {rates} do"
-            raise BadInput.one("rate", what)
+            reason = f"{self.rate} does not divide the {LOG_RATE} samples a second: {rates} do"
+            raise BadInput.one("rate", reason)
         for name in self.cameras:
             from galley.viz.film.pictures import CAMERAS
 
             if name not in CAMERAS or self.cameras.count(name) > 1:
-                what = f"'{name}' is not one of {', '.join(CAMERAS)}, each of them once"
-                raise BadInput.one("cameras", what)
+                reason = f"'{name}' is not one of {', '.join(CAMERAS)}, each of them once"
+                raise BadInput.one("cameras", reason)
         check_size("size", self.size)
 
 
@@ -62,5 +62,5 @@ def check_size(name: str, size: int) -> None:
         BadInput: it is out of bounds; the message begins with ``name``.
     """
     if not SIZES[0] <= size <= SIZES[1]:
-        what = f"{size}: a picture has {SIZES[0]} to {SIZES[1]} pixels a side"
-        raise BadInput.one(name, what)
+        reason = f"{size}: a picture has {SIZES[0]} to {SIZES[1]} pixels a side"
+        raise BadInput.one(name, reason)

@@ -79,8 +79,8 @@ def read_collection(folder: Path | str) -> Collection:
     try:
         return Collection.of_record(record)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        what = f"doesn't hold {_WHAT}: {error}"
-        raise BadInput.one(Path(folder, shards.INFO), what) from None
+        reason = f"doesn't hold {_WHAT}: {error}"
+        raise BadInput.one(Path(folder, shards.INFO), reason) from None
 
 
 def card(

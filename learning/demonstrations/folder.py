@@ -192,8 +192,8 @@ def _info(path: Path, record: dict[str, Any]) -> EpisodeInfo:
     except (OSError, KeyError, TypeError, ValueError, pyarrow.ArrowException) as error:
         raise _Damaged(path, error) from None
     if not same:
-        what = f"was made with other settings or versions than {shards.INFO} says"
-        raise BadInput.one(path, f"{what}; keep it in a folder of its own")
+        reason = f"was made with other settings or versions than {shards.INFO} says"
+        raise BadInput.one(path, f"{reason}; keep it in a folder of its own")
     return info
 
 

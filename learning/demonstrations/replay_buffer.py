@@ -124,12 +124,12 @@ def read_replay_buffer(
     for name, array in stored.items():
         steps, total = array.shape[0], spans[-1].stop if spans else 0
         if steps != total:
-            what = f"data/{name} has {steps} steps, meta/episode_ends says {total}"
-            raise BadInput.one(folder, what)
+            reason = f"data/{name} has {steps} steps, meta/episode_ends says {total}"
+            raise BadInput.one(folder, reason)
         # Buffers of others may leave out chunks of zeros.
         if about and array.nchunks_initialized != array.nchunks:
-            what = f"data/{name} has {array.nchunks_initialized} of its {array.nchunks} chunks"
-            raise BadInput.one(folder, f"{what}; {_REMEDY}")
+            reason = f"data/{name} has {array.nchunks_initialized} of its {array.nchunks} chunks"
+            raise BadInput.one(folder, f"{reason}; {_REMEDY}")
     loaders = (
         partial(_load, folder, stored, images, *row)
         for row in zip(spans, times, infos, strict=True)
@@ -187,8 +187,8 @@ def _load(
         if name in images:
             converted = values.astype(np.uint8)
             if not np.array_equal(converted, values):
-                what = "is no image: not all its values are whole numbers from 0 to 255"
-                raise BadInput.one(folder / "data" / name, what)
+                reason = "is no image: not all its values are whole numbers from 0 to 255"
+                raise BadInput.one(folder / "data" / name, reason)
             values = converted
         read[name] = values.reshape(len(values), -1) if values.ndim == 1 else values
     actions = read.pop(ACTION)

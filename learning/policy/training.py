@@ -123,7 +123,7 @@ class Trainer:
 
     @property
     def step(self) -> int:
-        """Number of steps done."""
+        """Number of steps done so far."""
         return self.losses[-1][0] if self.losses else 0
 
     @property
@@ -163,8 +163,8 @@ class Trainer:
             if self._held is not None:
                 value = float(_value(self.state.average, self._static, self._held, self.design))
             if not isfinite(loss := float(mean)):
-                what = f"the loss diverged at step {done + count}"
-                raise ValueError(f"{what}; a lower --learning-rate helps")
+                reason = f"the loss diverged at step {done + count}"
+                raise ValueError(f"{reason}; a lower --learning-rate helps")
             self.losses.append((done + count, loss, value))
             yield Progress(self.step, steps, loss, value)
 

@@ -137,8 +137,8 @@ def load_setup(path: Path | str) -> Setup:
             file.fault(("pairs",), "has a pair of bodies twice")
     file.finish()
     bodies = [body for body, _ in made if body is not None]
-    place = "pairs" if scene.pairs else "bodies"
-    world = file.made((place,), lambda: World(bodies, contact, np.array(scene.gravity)))
+    key = "pairs" if scene.pairs else "bodies"
+    world = file.made((key,), lambda: World(bodies, contact, np.array(scene.gravity)))
     file.finish()
     assert world is not None
     cost = world.free[0] if scene.cost.body is None else names.index(scene.cost.body)

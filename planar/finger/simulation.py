@@ -199,7 +199,7 @@ class Simulation:
             raise Fault(f"a drag law failed after {self.time:g} s: {reason}") from error
 
     def _go(self, until: float) -> None:
-        """The event loop: an epoch after the other until the time ``until`` (s)."""
+        """The event loop: one epoch after another until the time ``until`` (s)."""
         # A new force may end the epoch at once, so decide again before the first step. The last
         # piece may also have ended at the very instant of a touch.
         if self.x_f >= self.x_o and self.epoch is Epoch.SEPARATE:
@@ -558,7 +558,7 @@ class Simulation:
 
 
 def _sign(value: float) -> float:
-    """-1, 0 or 1."""
+    """The sign of a number: -1, 0 or 1."""
     return float((value > 0.0) - (value < 0.0))
 
 

@@ -174,8 +174,8 @@ def _checked(given: ArrayLike) -> Array:
         after = (i + 1) % len(vertices)
         raise ValueError(f"vertex {after} equals vertex {i} before it: leave one out")
     if not (outline := shapely.Polygon(vertices)).is_valid:
-        where = shapely.is_valid_reason(outline)  # such as Self-intersection[0.5 0.5]
-        raise ValueError(f"the outline crosses, touches or folds back on itself: {where}")
+        reason = shapely.is_valid_reason(outline)  # such as Self-intersection[0.5 0.5]
+        raise ValueError(f"the outline crosses, touches or folds back on itself: {reason}")
     if abs(_double_area(vertices)) <= slack * size:
         raise ValueError(f"the polygon has no area: its size is {size:g} m")
     return vertices

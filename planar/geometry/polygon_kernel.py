@@ -26,7 +26,7 @@ def _cut(points: Array, count: int, x: float, y: float, ex: float, ey: float, ou
     first ``count`` rows of ``points``; the part is written to ``out``. Returns its number of
     vertices.
     """
-    kept = 0
+    size = 0
     px, py = points[count - 1, 0], points[count - 1, 1]
     before = ex * (py - y) - ey * (px - x)
     for i in range(count):
@@ -34,15 +34,15 @@ def _cut(points: Array, count: int, x: float, y: float, ex: float, ey: float, ou
         side = ex * (qy - y) - ey * (qx - x)
         if (before < 0.0) != (side < 0.0):  # the edge crosses the line
             t = before / (before - side)
-            out[kept, 0] = px + t * (qx - px)
-            out[kept, 1] = py + t * (qy - py)
-            kept += 1
+            out[size, 0] = px + t * (qx - px)
+            out[size, 1] = py + t * (qy - py)
+            size += 1
         if side >= 0.0:
-            out[kept, 0] = qx
-            out[kept, 1] = qy
-            kept += 1
+            out[size, 0] = qx
+            out[size, 1] = qy
+            size += 1
         px, py, before = qx, qy, side
-    return kept
+    return size
 
 
 @kernel

@@ -62,7 +62,7 @@ class ArmConfig:
 
     def __post_init__(self) -> None:
         check(self)
-        links = tuple(LENGTH.checked(f"links[{i}]", each) for i, each in enumerate(self.links))
+        links = tuple(LENGTH.checked(f"links[{i}]", length) for i, length in enumerate(self.links))
         if not links:
             raise ValueError("links = (): an arm needs at least one")
         object.__setattr__(self, "links", links)
@@ -184,9 +184,9 @@ def config_of_record(record: Mapping[str, Any]) -> PushConfig:
     """
     made = {name: getattr(PushConfig, name) for name in _ADDED}
     made |= record  # an older record without a parameter means its default
-    values: dict[str, Any] = {each.name: float(made[each.name]) for each in parameters(PushConfig)}
-    arm = {each.name: float(record["arm"][each.name]) for each in parameters(ArmConfig)}
-    links = tuple(float(each) for each in record["arm"]["links"])
+    values: dict[str, Any] = {f.name: float(made[f.name]) for f in parameters(PushConfig)}
+    arm = {field.name: float(record["arm"][field.name]) for field in parameters(ArmConfig)}
+    links = tuple(float(length) for length in record["arm"]["links"])
     outline = Polygon(np.array(record["vertices"], dtype=np.float64))
     values["ranges"] = record.get("ranges", {})
     return PushConfig(shape=outline, arm=ArmConfig(links=links, **arm), **values)

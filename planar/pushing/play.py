@@ -118,8 +118,8 @@ class _Live:
         """The point (2,), m, of the table under the mouse; infinite until the mouse has moved."""
         if self._window.mouse is None:
             return np.full(2, np.inf)
-        config, place = self._stage.sim.config, self._stage.view.place(self._window.mouse)
-        return np.clip(place, 0.0, (config.width, config.height))
+        config, point = self._stage.sim.config, self._stage.view.place(self._window.mouse)
+        return np.clip(point, 0.0, (config.width, config.height))
 
     def _moment(self, values: Array) -> Moment:
         arm = self._stage.arm

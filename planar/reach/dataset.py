@@ -251,8 +251,8 @@ def load(folder: Path | str, split: Split = "train") -> Samples:
     settings, record = read_settings(folder), shards.read_record(folder, FORMAT, _WHAT)
     if record.get("finished") is not True:
         there = sum(_rows(folder, _info(settings), k) is not None for k in range(settings.shards))
-        what = f"is unfinished, {there} of {settings.shards} shards are there; sample it again"
-        raise BadInput.one(folder, f"{what} with the same options")
+        reason = f"is unfinished, {there} of {settings.shards} shards are there; sample it again"
+        raise BadInput.one(folder, f"{reason} with the same options")
     parts = []
     for k in range(settings.shards):
         path = _shard(folder, k)

@@ -77,8 +77,8 @@ class Acceptance:
         if self.bound <= 0.0:
             raise ValueError(f"at least one weight must be positive, got {self.terms}")
         if self.threshold is not None and not 0.0 <= self.threshold <= self.bound:
-            what = f"threshold must be in [0, {self.bound:g}], got {self.threshold:g}"
-            raise ValueError(what)
+            reason = f"threshold must be in [0, {self.bound:g}], got {self.threshold:g}"
+            raise ValueError(reason)
 
     @property
     def bound(self) -> float:

@@ -45,8 +45,8 @@ class Sampler:
             arm = PlanarArm(self.l1, self.l2, limits)
             made = DonutSampler(arm, self.epsilon, self.heading_sigma)
         if made.keep_rate() <= 0.0:
-            what = f"nothing in the ring is within the limits {arm.limits}"
-            raise argparse.ArgumentTypeError(what)
+            reason = f"nothing in the ring is within the limits {arm.limits}"
+            raise argparse.ArgumentTypeError(reason)
         return made
 
     def check_unused(self) -> None:
@@ -56,8 +56,8 @@ class Sampler:
             argparse.ArgumentTypeError: one of them is given.
         """
         if self != Sampler():
-            what = "argument --data: arm and sampler are those of the dataset, leave them out"
-            raise argparse.ArgumentTypeError(what)
+            reason = "argument --data: arm and sampler are those of the dataset, leave them out"
+            raise argparse.ArgumentTypeError(reason)
 
 
 def sampler_group() -> Any:

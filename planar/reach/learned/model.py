@@ -86,9 +86,9 @@ class LearnedModel:
         base = self.chart.bases(point, elbow, target, zero)
         theta, valid = self.chart.arm.ik_batch(base, target)
         side = (1 - elbow) // 2
-        kept = np.nonzero(valid[np.arange(n), side])[0]
-        q = np.column_stack([base[kept], theta[kept, side[kept]]])
-        return Samples(q, target[kept], elbow[kept], kept)
+        solved = np.nonzero(valid[np.arange(n), side])[0]
+        q = np.column_stack([base[solved], theta[solved, side[solved]]])
+        return Samples(q, target[solved], elbow[solved], solved)
 
     def log_density(
         self, q: ArrayLike, target: ArrayLike, circle: ArrayLike | None = None
