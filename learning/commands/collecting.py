@@ -73,9 +73,7 @@ class Stored:
         if self.episode is None:
             return range(len(episodes))
         if self.episode >= len(episodes):
-            text = (
-                f"has {plural(len(episodes), 'episode')}: --episode is 0 to {len(episodes) - 1}"
-            )
+            text = f"has {plural(len(episodes), 'episode')}: --episode is 0 to {len(episodes) - 1}"
             raise BadInput.one(self.folder, text)
         return [self.episode]
 
