@@ -1,10 +1,10 @@
-"""What learns from runs: demonstrations of the kitchen and of pushing, and a policy that pushes.
+"""Learning from runs: demonstrations of the kitchen and of pushing, and a policy for pushing.
 
 - ``demonstrations/``: episodes, and the formats that learners read (extra ``learn``)
-- ``collection/``: makes episodes of the kitchen's runs and of pushing
-- ``environment``: the kitchen for Gymnasium
-- ``rollouts``, ``evaluation``: how often a policy succeeds
+- ``collection/``: turns runs of the kitchen and of pushing into episodes
+- ``environment``: the kitchen as a Gymnasium environment
+- ``rollouts``, ``evaluation``: success rates of policies
 - ``policy/``: a diffusion policy of pushing (extra ``learn``)
-- ``checkpoints``: what a trained network is stored as; learned reachability uses it too
+- ``checkpoints``: files of trained networks; learned reachability uses them too
 - ``commands/``: ``galley demos`` and ``galley push``
 """

@@ -1,4 +1,4 @@
-"""Trained networks: weights by name, and the file that they are kept in (extra ``planar``)."""
+"""Checkpoints of trained networks: weights by name as safetensors (extra ``planar``)."""
 
 from __future__ import annotations
 
@@ -29,10 +29,13 @@ _OPTIONS: dict[str, Any] = {"compiler_options": {"xla_cpu_multi_thread_eigen": F
 def write_checkpoint(
     path: Path | str, number: int, settings: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Write a checkpoint whole or not at all.
+    """Write a checkpoint; the file appears whole or not at all.
 
     Args:
-        number: of the format. settings: plain data of JSON.
+        path: of the file.
+        number: version of the format.
+        settings: plain data of JSON.
+        arrays: weights by name.
 
     Raises:
         BadInput, OSError: as ``domain.files.atomic_file``.
@@ -44,10 +47,12 @@ def write_checkpoint(
 def read_checkpoint(
     path: Path | str, number: int, command: str
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Settings and arrays of what ``write_checkpoint`` has written.
+    """Read settings and arrays of a file of ``write_checkpoint``.
 
     Args:
-        number: of the format. command: that writes such files, for messages.
+        path: of the file.
+        number: version of the format.
+        command: the command that writes such files, for messages.
 
     Raises:
         BadInput: the file is missing, damaged, of another kind or format.
@@ -57,20 +62,24 @@ def read_checkpoint(
         arrays = load(data)
         header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
         settings = json.loads(header["__metadata__"]["settings"])
-        found = settings["format"]
+        stored = settings["format"]
     except (SafetensorError, ValueError, KeyError, TypeError):
         raise BadInput.one(path, f"is not a checkpoint of {command}") from None
-    if found != number:
-        raise BadInput.one(path, f"is a checkpoint of format {found}, expected {number}")
+    if stored != number:
+        raise BadInput.one(path, f"is a checkpoint of format {stored}, expected {number}")
     return settings, arrays
 
 
 @contextmanager
 def whole(path: Path | str, what: str) -> Iterator[None]:
-    """Say of the file what is missing or wrong in what it holds.
+    """Report errors of damaged contents as errors of the file.
+
+    Args:
+        path: of the file.
+        what: kind of the file, for messages.
 
     Raises:
-        BadInput: in place of what unfit data raise.
+        BadInput: in place of a KeyError, TypeError, ValueError or AttributeError inside.
     """
     try:
         yield
@@ -81,54 +90,56 @@ def whole(path: Path | str, what: str) -> Iterator[None]:
 
 
 def reproducible(function: Callable[P, T]) -> Callable[P, T]:
-    """``equinox.filter_jit``, with each product of matrices in one thread of the processor.
+    """``equinox.filter_jit``, with each matrix product in a single thread.
 
-    With several threads the last bits of a product depend on their number, and on what else the
-    machine does. How many cores the process may use still decides how XLA divides other loops.
+    With several threads the last bits of a product depend on their number, and on the load of the
+    machine. The number of cores that the process may use still decides how XLA divides other loops.
     """
     return eqx.filter_jit(function, **_OPTIONS)
 
 
 def named_arrays(tree: Any) -> Iterator[tuple[str, Any]]:
-    """Arrays, or their shapes, by name, such as ``phi.layers[0].weight``."""
+    """Pairs of name and array (or its shape), such as ``phi.layers[0].weight``."""
     for path, leaf in jax.tree_util.tree_leaves_with_path(eqx.filter(tree, _is_array)):
         yield jax.tree_util.keystr(path).lstrip("."), leaf
 
 
 def filled(tree: Tree, arrays: Iterable[Any]) -> Tree:
-    """A tree with these arrays, in the order of ``named_arrays``."""
+    """A copy of a tree with these arrays, in the order of ``named_arrays``."""
     parts, static = eqx.partition(tree, _is_array)
-    values = [jnp.asarray(each) for each in arrays]
+    values = [jnp.asarray(array) for array in arrays]
     full: Tree = eqx.combine(jax.tree.unflatten(jax.tree.structure(parts), values), static)
     return full
 
 
 def filled_by_name(tree: Tree, arrays: Mapping[str, NDArray[Any]]) -> Tree:
-    """A tree with the arrays of its names, which must have its shapes and types, and be finite.
+    """A copy of a tree with arrays by name, which must be finite and have its shapes and dtypes.
 
     Raises:
-        KeyError: a name is missing. ValueError: an array doesn't fit.
+        KeyError: a name is missing.
+        ValueError: an array doesn't fit.
     """
-    found = []
+    values = []
     for name, leaf in named_arrays(tree):
         value = arrays[name]
         if value.shape != leaf.shape or value.dtype != leaf.dtype or not np.isfinite(value).all():
-            what = f"is not a finite {leaf.dtype} array of shape {leaf.shape}"
-            raise ValueError(f"{name} {what}")
-        found.append(value)
-    return filled(tree, found)
+            reason = f"is not a finite {leaf.dtype} array of shape {leaf.shape}"
+            raise ValueError(f"{name} {reason}")
+        values.append(value)
+    return filled(tree, values)
 
 
 def random_weights(tree: Tree, seed: int) -> Tree:
-    """Weights and biases, uniform up to the inverse root of a layer's inputs or of its width.
+    """A copy of a tree with random weights and biases, uniform in [-1, 1] / sqrt(last dimension).
 
     Args:
-        tree: with shapes in place of weights, or with weights.
+        tree: a network, or its structure with shapes in place of weights.
+        seed: of the weights.
     """
     rng = np.random.default_rng(seed)
     sizes = [leaf.shape for _, leaf in named_arrays(tree)]
     weights = (rng.uniform(-1.0, 1.0, size) / np.sqrt(size[-1]) for size in sizes)
-    return filled(tree, (each.astype(np.float32) for each in weights))
+    return filled(tree, (array.astype(np.float32) for array in weights))
 
 
 def _is_array(leaf: Any) -> bool:

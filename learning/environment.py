@@ -5,14 +5,14 @@
 
     env = gymnasium.make("galley/Kitchen-v0", problem="sugar_only.pddl", cameras=("front",))
 
-The robot is driven under the physics of ``galley run``, by commands at a rate. Observations and
-actions have the names, units and frames of what ``galley demos collect`` writes
-(docs/demonstrations.md): an episode's actions, from the same seed, do here what they did there.
+The robot is driven in the physics of ``galley run``, by commands at a fixed rate. Observations and
+actions have the names, units and frames of the episodes of ``galley demos collect``
+(docs/demonstrations.md): from the same seed, an episode's actions have the same effect here.
 
-An action is the next configuration: base (m, m, rad; none of a robot that stands), arm (rad; with
-``actions="hand"`` the pose of the grasp frame in the base) and the gripper's opening (m). It is cut
-to what the joints' limits and speeds allow. Below 5 mm of opening the fingers close by force, and
-press as hard as in ``galley run`` on what is between them.
+An action is the next configuration: base (m, m, rad; not for a robot with a fixed base), arm (rad;
+with ``actions="hand"`` the pose of the grasp frame in the base) and the gripper's opening (m). It
+is cut to the limits and speeds of the joints. Below 5 mm of opening the fingers close by force, and
+press as hard as in ``galley run`` on the item between them.
 
 The reward is 1 when the PDDL goal holds, which ends the episode with success, else 0. ``info`` has
 ``is_success``, ``goal``: the share of the goal's facts that hold, and ``facts``: why each holds or
@@ -47,33 +47,36 @@ from galley.validation.poses import furniture_poses
 from galley.validation.verdict import GoalFact
 from galley.viz.film.pictures import drawer
 
-RENDERED = 480  # pixels a side, of what is rendered
-SHUT = 0.005  # m: with less of an opening commanded the hand grips
-# Of inverse kinematics; the last two in m or rad.
+RENDERED = 480  # pixels, side of a rendered picture
+SHUT = 0.005  # m: below this commanded opening the hand grips
+# Inverse kinematics: iterations; damping; difference step and longest step (m or rad).
 _ITERATIONS, _DAMPING, _NUDGE, _FARTHEST = 8, 0.03, 1e-5, 0.2
 _Info = dict[str, Any]
 
 
 class KitchenEnv(gymnasium.Env[Arrays, Array]):
-    """One kitchen; see the module.
+    """The kitchen as a Gymnasium environment; see the module.
 
-    ``reset(seed=s)`` starts as the seed s of ``galley demos collect`` with the same ``noise``.
-    ``reset(options={"problem": ..., "scene": ..., "robot": ...})`` changes the task, if what is
-    observed and commanded keeps its shape.
+    ``reset(seed=s)`` starts like seed s of ``galley demos collect`` with the same ``noise``.
+    ``reset(options={"problem": ..., "scene": ..., "robot": ...})`` changes the task, if
+    observations and actions keep their shapes.
 
     Args:
         problem, scene, domain, skills, robot: files, as for ``engine.load``.
-        actions: ``joints`` or ``hand``. rate: steps a second; it must divide 120.
-        cameras: pictures to observe: ``front``, ``top``, ``hand``. size: of these, pixels a side.
-        noise: random errors of the world, as ``galley run`` takes them; None: it is as in the file.
+        actions: ``joints`` or ``hand``.
+        rate: steps a second; it must divide 120.
+        cameras: pictures to observe: ``front``, ``top``, ``hand``.
+        size: side of these pictures, pixels.
+        noise: random errors of the world, as ``galley run`` takes them; None: no errors.
         render_mode: None or ``rgb_array``.
 
     Attributes:
-        task: that was loaded. robot: its robot.
+        task: the task that is loaded.
+        robot: the robot of the task.
 
     Raises:
         BadInput: a file, a camera, a rate or the noise is bad, or the robot has several hands.
-        ValueError: no such ``render_mode``.
+        ValueError: an unknown ``render_mode``.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 20}  # noqa: RUF012 (as Gymnasium's)
@@ -105,11 +108,11 @@ class KitchenEnv(gymnasium.Env[Arrays, Array]):
         self.observation_space, self.action_space = self._spaces()
 
     def _load(self, files: dict[str, Any]) -> None:
-        """Read the task of these files."""
+        """Load the task of these files, and make the functions that draw its cameras."""
         self.task: TampTask = engine.load(**files)
         if hands := self.task.scene.robot.hands:
-            what = f"the environment is of robots with one hand, this one has {len(hands)}"
-            raise BadInput.one(self.task.scene.source, what)
+            reason = f"the environment is of robots with one hand, this one has {len(hands)}"
+            raise BadInput.one(self.task.scene.source, reason)
         self.robot = robot_of(self.task.scene.robot)
         pictured = self.recording.cameras or self.render_mode
         ensure(REACH, KINEMATICS, *((RENDERER,) if pictured else ()))
@@ -118,26 +121,26 @@ class KitchenEnv(gymnasium.Env[Arrays, Array]):
         self._rendered = draw("front", RENDERED) if self.render_mode else None
 
     def _spaces(self) -> tuple[spaces.Space[Any], spaces.Space[Any]]:
-        """Of observations and actions; the fingers' limits are those of their opening."""
+        """The spaces of observations and actions; the gripper's limits are those of its opening."""
         robot, pose = self.robot, np.array([2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0])
         low, high = (by_group(robot, limit[None]) for limit in robot.limits)
         low["gripper"][:], high["gripper"][:] = 0.0, 2.0 * robot.gripper.open
         if self.recording.actions == "hand":
             low["joints"], high["joints"] = -pose[None], pose[None]
-        bounds = (np.concatenate(list(each.values()), axis=1)[0] for each in (low, high))
+        bounds = (np.concatenate(list(limits.values()), axis=1)[0] for limits in (low, high))
         self._bounds = tuple(bounds)
         self._begin(0)
         assert self._servo is not None
         seen: dict[str, spaces.Space[Any]] = {}
-        for name, each in self._look().items():
-            least, most = (0, 255) if each.dtype == np.uint8 else (-np.inf, np.inf)
-            if each.dtype.kind == "i":
+        for name, array in self._look().items():
+            least, most = (0, 255) if array.dtype == np.uint8 else (-np.inf, np.inf)
+            if array.dtype.kind == "i":  # an index of an item; -1: none
                 least, most = -1, len(self.task.scene.items) - 1
-            seen[name] = spaces.Box(least, most, each.shape, each.dtype.type)
+            seen[name] = spaces.Box(least, most, array.shape, array.dtype.type)
         return spaces.Dict(seen), spaces.Box(*self._bounds, dtype=np.float64)
 
     def _begin(self, seed: int) -> None:
-        """Put the world where the seed starts it."""
+        """Start the simulation at the state of a seed."""
         self.close()
         scene, start = self.task.scene, self.task.start
         if self._noise is not None:
@@ -152,7 +155,7 @@ class KitchenEnv(gymnasium.Env[Arrays, Array]):
         """Begin an episode.
 
         Raises:
-            ValueError: unknown options, or a task whose observations or actions differ.
+            ValueError: unknown options, or a task with other shapes of observations or actions.
             BadInput: a file is bad.
         """
         super().reset(seed=seed)
@@ -160,7 +163,7 @@ class KitchenEnv(gymnasium.Env[Arrays, Array]):
         if unknown := set(options) - {"problem", "scene", "robot"}:
             raise ValueError(f"options {sorted(unknown)}: must be problem, scene or robot")
         if options != self._options:
-            self._options = None  # what fails below is read again by the next call
+            self._options = None  # if loading fails, the next call loads again
             self._load(self._files | options)
             if self._spaces() != (self.observation_space, self.action_space):
                 self.close()
@@ -176,7 +179,7 @@ class KitchenEnv(gymnasium.Env[Arrays, Array]):
         """Drive the robot for one step.
 
         Raises:
-            ValueError: an action of another shape, or not finite.
+            ValueError: an action of the wrong shape, or not finite.
         """
         shape = self.action_space.shape
         try:
@@ -212,10 +215,10 @@ class KitchenEnv(gymnasium.Env[Arrays, Array]):
         return target
 
     def _reach(self, target: Array, pose: Array) -> None:
-        """Put into ``target`` (n,) arm joints with the grasp frame at a pose (7,) in the base.
+        """Set the arm joints of ``target`` (n,) for a pose (7,) of the grasp frame in the base.
 
-        Damped least squares (Wampler, 1986) from the present joints on: where the pose is out of
-        reach the hand comes as near as it can, and no elbow jumps.
+        Inverse kinematics by damped least squares (Wampler, 1986) from the present joints. If the
+        pose is out of reach, the hand comes as near as it can, and the elbow doesn't jump.
         """
         robot, arm = self.robot, self.robot.slice("arm")
         size = np.linalg.norm(pose[3:])
@@ -225,6 +228,7 @@ class KitchenEnv(gymnasium.Env[Arrays, Array]):
         nudges = _NUDGE * np.eye(n + 1, n, -1)
         low, high = (limit[arm] for limit in robot.limits)
         for _ in range(_ITERATIONS):
+            # The Jacobian by differences: the first row is the present one, then one joint each.
             tried = robot.with_groups(target, arm=target[arm] + nudges)
             now, *near = robot.kinematics.hand_poses(tried)
             *rows, left = twists(now, np.array([*near, wanted]))
@@ -236,29 +240,29 @@ class KitchenEnv(gymnasium.Env[Arrays, Array]):
             target[arm] = np.clip(target[arm] + step, low, high)
 
     def _look(self) -> Arrays:
-        """The observation; quaternions have the sign nearer to that of the step before."""
+        """The observation; quaternions have the signs nearest to those of the last step."""
         servo = self._running
         now, held = servo.sample, -1 if servo.sample.held is None else servo.sample.held
         seen = observed(self.task.scene, self.robot, now, np.array([held]))
-        found = {name: each[0] for name, each in seen.items()}
-        for name in found:
+        arrays = {name: rows[0] for name, rows in seen.items()}
+        for name in arrays:
             if name == "hand_pose" or name.startswith(ITEM):
-                last = self._seen.get(name, found[name])
-                if last[3:] @ found[name][3:] < 0.0:
-                    found[name][3:] *= -1.0
-        self._seen = found
+                last = self._seen.get(name, arrays[name])
+                if last[3:] @ arrays[name][3:] < 0.0:
+                    arrays[name][3:] *= -1.0
+        self._seen = arrays
         state = now.q[0], now.scene_q[0], now.items[0]
-        return found | {name: draw(*state) for name, draw in self._drawers.items()}
+        return arrays | {name: draw(*state) for name, draw in self._drawers.items()}
 
     def _info(self) -> _Info:
-        """What holds of the goal."""
+        """The info of a step: success, share of the goal's facts that hold, and why."""
         facts = self._facts()
         held = [fact.holds for fact in facts]
         why = {fact.fact: fact.why for fact in facts}
         return {"is_success": all(held), "goal": sum(held) / max(len(held), 1), "facts": why}
 
     def _facts(self) -> tuple[GoalFact, ...]:
-        """The parts of the goal, as validation judges them in the present state."""
+        """The facts of the goal, as validation judges them in the present state."""
         servo, task, scene = self._running, self.task, self.task.scene
         now = servo.sample
         final = FinalState(
@@ -272,8 +276,8 @@ class KitchenEnv(gymnasium.Env[Arrays, Array]):
         )
         held = {
             name: ""
-            for name, each in task.bindings.items()
-            if each.kind == "item" and scene.item_index[each.target] == now.held
+            for name, binding in task.bindings.items()
+            if binding.kind == "item" and scene.item_index[binding.target] == now.held
         }
         judges = tuple(
             lambda predicate, things, of=skill: of.judge(scene, self.log(), predicate, things)
@@ -283,25 +287,28 @@ class KitchenEnv(gymnasium.Env[Arrays, Array]):
         return evaluate_goal(Goal(task.domain, task.problem, symbols, judges), final)
 
     def log(self) -> Log:
-        """The episode so far, as ``galley run`` logs it: to film or judge it."""
+        """The log of the episode so far, as of ``galley run``, to film or judge it."""
         return self._running.log()
 
     def render(self) -> Any:
-        """The room (480, 480, 3), with ``rgb_array``."""
+        """A picture of the room (480, 480, 3) with ``rgb_array``, else None."""
         if self._rendered is None:
             return None
         now = self._running.sample
         return self._rendered(now.q[0], now.scene_q[0], now.items[0])
 
     def close(self) -> None:
-        """End the simulation."""
+        """End the simulation; ``reset`` starts it again."""
         if self._servo is not None:
             self._servo.close()
             self._servo = None
 
 
 def twists(X_WA: Array, X_WB: Array) -> Array:
-    """What takes A to each B (k, 4, 4) in a second (k, 6): m/s, then rad/s, in the world."""
+    """Velocities (k, 6) that move pose A (4, 4) to each B (k, 4, 4) in one second.
+
+    They are linear (m/s), then angular (rad/s), in the world.
+    """
     from scipy.spatial.transform import Rotation
 
     turns = Rotation.from_matrix(X_WB[:, :3, :3] @ X_WA[:3, :3].T).as_rotvec()

@@ -1,4 +1,4 @@
-"""How often a policy succeeds: episodes of fixed seeds, in processes."""
+"""Evaluation of a policy: episodes of fixed seeds, run in parallel processes."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from galley.sweeps.intervals import wilson
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of one episode.
+    """The outcome of one episode.
 
     Attributes:
-        seed: of the start, and of the policy. success: whether the goal was reached.
-        steps: done.
-        coverage, largest: of the goal, at the end and in the whole episode: the share that the body
-            covers; in the kitchen of its facts that hold.
-        latency: s, the median and the 95th percentile of the time of a prediction.
+        seed: of the start and of the policy.
+        success: whether the goal was reached.
+        steps: number of steps.
+        coverage: share of the goal at the end: the share that the body covers, or in the kitchen
+            the share of its facts that hold.
+        largest: largest coverage in the episode.
+        latency: median and 95th percentile of the time of a prediction, s.
     """
 
     seed: int
@@ -34,10 +36,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Of many episodes.
+    """The outcomes of many episodes.
 
     Attributes:
-        outcomes: by seed. lost: why, by seed, of those that raised.
+        outcomes: in the order of seeds.
+        lost: episodes that raised an error, by seed.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -45,16 +48,20 @@ class Evaluation:
 
     @property
     def successes(self) -> int:
-        """Episodes that succeeded."""
-        return sum(each.success for each in self.outcomes)
+        """Number of episodes that succeeded."""
+        return sum(outcome.success for outcome in self.outcomes)
 
     def record(self) -> dict[str, Any]:
-        """The figures, as data of JSON; ``interval`` is Wilson's, at 95 %. Lost episodes failed."""
+        """The figures as data of JSON. Lost episodes count as failures.
+
+        ``interval`` is Wilson's confidence interval of the success rate, at 95 %. ``steps`` are the
+        mean of successful episodes.
+        """
         episodes = len(self.outcomes) + len(self.lost)
-        good = [each.steps for each in self.outcomes if each.success]
-        ends = [each.coverage for each in self.outcomes] or [0.0]
-        largest = [each.largest for each in self.outcomes] or [0.0]
-        latency = [each.latency for each in self.outcomes if each.latency[0] > 0.0] or [(0.0, 0.0)]
+        good = [one.steps for one in self.outcomes if one.success]
+        ends = [one.coverage for one in self.outcomes] or [0.0]
+        largest = [one.largest for one in self.outcomes] or [0.0]
+        latency = [one.latency for one in self.outcomes if one.latency[0] > 0.0] or [(0.0, 0.0)]
         return {
             "episodes": episodes,
             "successes": self.successes,
@@ -74,10 +81,13 @@ def evaluate(
     engine: str = "process",
     progress: Callable[[int, int], None] | None = None,
 ) -> Evaluation:
-    """Run the episodes of seeds; a seed's outcome, but for the latency, is the same on any worker.
+    """Run an episode of each seed. Except for the latency, the outcome is the same on any worker.
 
     Args:
-        workers, engine: as for ``sweeps.sweep``. progress: called with (done, successes).
+        run: returns the outcome of a seed; called in the workers.
+        seeds: of the episodes.
+        workers, engine: as for ``sweeps.sweep``.
+        progress: called with (episodes done, successes).
     """
     done = good = 0
 
@@ -90,5 +100,5 @@ def evaluate(
 
     results = sweep(run, seeds, workers, engine, ended)
     pairs = list(zip(seeds, results, strict=True))
-    lost = {seed: each for seed, each in pairs if isinstance(each, LostJob)}
+    lost = {seed: result for seed, result in pairs if isinstance(result, LostJob)}
     return Evaluation(tuple(r for _, r in pairs if isinstance(r, Outcome)), lost)

@@ -1,11 +1,11 @@
-"""Rolls out a policy in the kitchen: an episode of each seed, in processes.
+"""Rollouts of a policy in the kitchen, an episode of each seed.
 
 A policy is one of
 
-- a Python file with ``policy(observation, task)``, from an observation of ``galley/Kitchen-v0`` and
-  the goal as text to the action; its ``reset(seed)``, if it has one, begins an episode;
-- a folder of ``galley demos collect``: what was done there from the same seed is done again;
-- a checkpoint of LeRobot, where LeRobot is installed: a folder ``pretrained_model``.
+- a Python file with ``policy(observation, task)``, which returns the action for an observation of
+  ``galley/Kitchen-v0`` and the goal as text; its ``reset(seed)``, if any, begins an episode;
+- a folder of ``galley demos collect``: the actions of the episode of the same seed are replayed;
+- a checkpoint of LeRobot, if LeRobot is installed: a folder ``pretrained_model``.
 """
 
 from __future__ import annotations
@@ -36,10 +36,13 @@ class KitchenRunner:
     """Runs the episode of a seed; can be pickled.
 
     Attributes:
-        policy: its file or folder, see the module.
-        task: files, as ``KitchenEnv`` takes them. noise: as there.
-        recording: rate, actions and cameras. steps: of an episode, at most.
-        film: of the episode of seed ``filmed``, MP4 or GIF; None: none.
+        policy: file or folder of the policy, see the module.
+        task: files, as ``KitchenEnv`` takes them.
+        noise: random errors, as ``KitchenEnv`` takes them.
+        recording: rate, actions and cameras.
+        steps: most steps of an episode.
+        film: path of a film of the episode of seed ``filmed``, MP4 or GIF; None: no film.
+        filmed: seed of the episode to film.
     """
 
     policy: Path
@@ -51,14 +54,14 @@ class KitchenRunner:
     filmed: int = 0
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Without what is cached: a simulation isn't pickled."""
+        """Pickle the fields only: the cached simulation can't be pickled."""
         return KitchenRunner, tuple(getattr(self, name) for name in self.__dataclass_fields__)
 
     def __call__(self, seed: int) -> Outcome:
-        """The outcome of a seed.
+        """Run the episode of a seed, and film it if it is the one.
 
         Raises:
-            BadInput: the policy fails, or what it returns is no action.
+            BadInput: the policy fails, or doesn't return an action.
         """
         outcome = self.outcome(seed, self.steps)
         if self.film is not None and seed == self.filmed:
@@ -66,7 +69,7 @@ class KitchenRunner:
         return outcome
 
     def outcome(self, seed: int, steps: int) -> Outcome:
-        """Of at most so many steps; raises as a call."""
+        """The outcome of the episode of a seed with at most ``steps`` steps; raises BadInput."""
         env, (begin, act) = self.env, self._policy
         observation, info = env.reset(seed=seed)
         task, seconds, most, done = info["task"], [0.0], info["goal"], 0
@@ -83,16 +86,16 @@ class KitchenRunner:
 
     @cached_property
     def env(self) -> KitchenEnv:
-        """The environment."""
-        how = self.recording
+        """The environment of the episodes, made once for each process."""
+        own = self.recording
         return KitchenEnv(
-            **self.task, actions=how.actions, rate=how.rate, cameras=how.cameras, size=how.size,
+            **self.task, actions=own.actions, rate=own.rate, cameras=own.cameras, size=own.size,
             noise=self.noise,
         )  # fmt: skip
 
     @cached_property
     def _policy(self) -> tuple[Callable[[int], object], Act]:
-        """What begins an episode, and what acts."""
+        """The functions that begin an episode and return an action."""
         if (self.policy / "config.json").is_file():
             return _lerobot(self.policy)
         if self.policy.is_dir():
@@ -105,10 +108,10 @@ class KitchenRunner:
 
 
 def _replayed(folder: Path, recording: Recording) -> tuple[Callable[[int], object], Act]:
-    """The actions of a folder's episodes, each from its seed; after the last it stays there.
+    """A policy that replays the episodes of a folder by seed, and repeats the last action.
 
     Raises:
-        BadInput: there are none, or their rate or kind of actions is another.
+        BadInput: there are no episodes, or they have another rate or kind of actions.
     """
     from galley.learning.demonstrations import read_collection, read_folder
 
@@ -128,10 +131,10 @@ def _replayed(folder: Path, recording: Recording) -> tuple[Callable[[int], objec
 
 
 def _lerobot(folder: Path) -> tuple[Callable[[int], object], Act]:
-    """A policy that ``lerobot-train`` has made of what ``galley demos export`` wrote.
+    """A policy of LeRobot, trained on an export of ``galley demos export``.
 
     Raises:
-        BadInput: LeRobot is not installed, or the folder is no policy.
+        BadInput: LeRobot isn't installed, or the folder isn't a policy.
     """
     try:
         import torch
@@ -145,7 +148,7 @@ def _lerobot(folder: Path) -> tuple[Callable[[int], object], Act]:
         before, after = make_pre_post_processors(config, pretrained_path=str(folder))
 
     def value(name: str, observation: Mapping[str, NDArray[Any]]) -> Any:
-        """What LeRobot calls so, as a tensor."""
+        """The observation with LeRobot's name for it, as a tensor."""
         key = name.removeprefix("observation.").removeprefix("images.")
         if key not in observation:
             raise BadInput.one(folder, f"needs '{key}', and there is none: --cameras, or the task")

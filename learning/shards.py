@@ -1,8 +1,8 @@
-"""A folder of parquet files that are written one by one, each with all that its rows depend on.
+"""Folders of parquet files, written one by one, each with all settings that its rows depend on.
 
 ``dataset.json`` is the folder's record: its ``format``, and the ``settings`` and ``versions`` on
-which every file depends. Each file repeats them in its own metadata. Files appear whole, so those
-that are there are finished.
+which every file depends. Each file repeats them in its own metadata. Files appear whole, so a file
+that exists is finished.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from galley.domain.errors import BadInput
 from galley.domain.files import atomic_file, read_text, write_atomically
 
 INFO = "dataset.json"
-PARTS = ("settings", "versions")  # of the record, on which files depend
+PARTS = ("settings", "versions")  # keys of the record on which files depend
 _KEY = b"galley"  # of a file's own metadata
 
 
 def versions() -> dict[str, str]:
-    """Of what writes the files."""
+    """Versions of the packages that write the files, by name."""
     import pyarrow
 
     return {"galley": galley.__version__, "numpy": np.__version__, "pyarrow": pyarrow.__version__}
 
 
 def write_record(folder: Path | str, record: Mapping[str, Any]) -> None:
-    """Write a folder's record.
+    """Write the record of a folder.
 
     Raises:
         BadInput, OSError: as ``domain.files.atomic_file``.
@@ -40,13 +40,15 @@ def write_record(folder: Path | str, record: Mapping[str, Any]) -> None:
 
 
 def read_record(folder: Path | str, number: int, what: str) -> dict[str, Any]:
-    """A folder's record.
+    """Read the record of a folder.
 
     Args:
-        number: of the format. what: the folder holds, for messages.
+        folder: the folder.
+        number: version of the format.
+        what: contents of the folder, for messages.
 
     Raises:
-        BadInput: it has none, or one of something else.
+        BadInput: it has no record, or one of another format.
     """
     path = Path(folder) / INFO
     if not path.is_file():
@@ -57,8 +59,8 @@ def read_record(folder: Path | str, number: int, what: str) -> dict[str, Any]:
     except ValueError as error:
         raise BadInput.one(path, f"is not JSON: {error}") from None
     if not isinstance(record, dict) or record.get("format") != number:
-        why = f"doesn't hold {what} in format {number}, which this version of Galley reads"
-        raise BadInput.one(path, why)
+        reason = f"doesn't hold {what} in format {number}, which this version of Galley reads"
+        raise BadInput.one(path, reason)
     return record
 
 
@@ -66,18 +68,24 @@ def check_same(folder: Path | str, earlier: Mapping[str, Any], record: Mapping[s
     """Refuse to mix files of different settings or versions.
 
     Raises:
-        BadInput: the message names the first that differs.
+        BadInput: a setting or version differs; the message names the first.
     """
     for part in PARTS:
         old, new = earlier.get(part, {}), record[part]
         for name in sorted({*old, *new}):
             if old.get(name) != new.get(name):
-                what = f"has files made with {name} {old.get(name)}, not {new.get(name)}"
-                raise BadInput.one(folder, f"{what}; choose another folder")
+                reason = f"has files made with {name} {old.get(name)}, not {new.get(name)}"
+                raise BadInput.one(folder, f"{reason}; choose another folder")
 
 
 def write_file(path: Path | str, table: Any, about: Mapping[str, Any], **how: Any) -> None:
-    """Write a table whole or not at all, with what it says of itself; ``how`` as pyarrow's.
+    """Write a table as a file, which appears whole or not at all.
+
+    Args:
+        path: of the file.
+        table: a pyarrow table.
+        about: the file's metadata, plain data of JSON.
+        how: options of ``pyarrow.parquet.write_table``.
 
     Raises:
         BadInput, OSError: as ``domain.files.atomic_file``.
@@ -90,7 +98,7 @@ def write_file(path: Path | str, table: Any, about: Mapping[str, Any], **how: An
 
 
 def read_about(path: Path | str) -> tuple[dict[str, Any], int]:
-    """What a file says of itself, and its number of rows.
+    """The metadata of a file, and its number of rows.
 
     Raises:
         OSError, KeyError, ValueError, pyarrow.ArrowException: it is missing or damaged.

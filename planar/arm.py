@@ -17,27 +17,27 @@ from galley.domain.frames import Array
 
 Limits = tuple[tuple[float, float], ...]
 
-_EDGE = 1e-12  # rad beyond a limit that is rounding: such an angle is put on the limit
+_EDGE = 1e-12  # rad: an angle up to this beyond a limit is a rounding error, and put on it
 
 
 @dataclass(frozen=True)
 class PlanarChain:
-    """N links; every method takes any number of configurations at once.
+    """A chain of N links; each method takes any number of configurations at once.
 
     Attributes:
-        lengths: of the links (m), all positive.
-        limits: (lower, upper) of each joint (rad), or None where all turn freely. A range need not
-            lie in [-pi, pi]: angles that differ by whole turns are the same, see ``in_limits``.
+        lengths: of the links, m, all positive.
+        limits: (lower, upper) of each joint, rad; None: all turn freely. A range needn't lie in
+            [-pi, pi], because angles that differ by whole turns are the same: see ``in_limits``.
 
     Raises:
-        ValueError: a length that is not positive, or limits that are empty or too many or few.
+        ValueError: a length isn't positive, or limits are empty or of the wrong number.
     """
 
     lengths: tuple[float, ...]
     limits: Limits | None = None
 
     def __post_init__(self) -> None:
-        lengths = tuple(float(each) for each in self.lengths)
+        lengths = tuple(float(length) for length in self.lengths)
         if not lengths:
             raise ValueError("an arm needs at least one link, got lengths ()")
         for i, length in enumerate(lengths):
@@ -48,10 +48,11 @@ class PlanarChain:
             object.__setattr__(self, "limits", _checked(self.limits, len(lengths)))
 
     def points(self, base: ArrayLike, theta: ArrayLike) -> Array:
-        """The joints and, last, the tip in the world (..., N + 1, 2); the first is the base.
+        """Positions of the joints and, last, the tip (..., N + 1, 2), m; the first is the base.
 
         Args:
-            base: (..., 3) x, y, psi. theta: (..., N) (rad).
+            base: (..., 3), x, y, psi, m and rad.
+            theta: (..., N), joint angles, rad.
         """
         base, alpha = np.asarray(base, dtype=np.float64), self._directions(base, theta)
         steps = np.stack([np.cos(alpha), np.sin(alpha)], axis=-1) * np.array(self.lengths)[:, None]
@@ -61,7 +62,7 @@ class PlanarChain:
         return points
 
     def fk(self, base: ArrayLike, theta: ArrayLike) -> Array:
-        """The tip in the world (..., 2) for base poses (..., 3) and joint angles (..., N)."""
+        """Position of the tip (..., 2), m, for base poses (..., 3) and joint angles (..., N)."""
         base, alpha = np.asarray(base, dtype=np.float64), self._directions(base, theta)
         lengths = np.array(self.lengths)
         return np.stack(
@@ -70,10 +71,10 @@ class PlanarChain:
         )
 
     def in_limits(self, theta: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """Angles (..., N) taken into the limits by whole turns, and which rows could be (...,).
+        """Angles (..., N) turned by whole turns into the limits, and whether that worked (...,).
 
-        Of the turns that do, the one nearest the middle of the limits. An angle that is out by
-        rounding is put on the limit; rows that could not be are of no use.
+        The turn is the one that comes nearest to the middle of the limits. An angle beyond them by
+        rounding is put on the limit. Rows that can't be within limits have no meaning.
         """
         if self.limits is None:
             return theta, np.ones(theta.shape[:-1], dtype=bool)
@@ -84,7 +85,7 @@ class PlanarChain:
         return np.minimum(np.maximum(turned, low), high), inside.all(axis=-1)
 
     def _directions(self, base: ArrayLike, theta: ArrayLike) -> Array:
-        """Headings of the links in the world (..., N) (rad)."""
+        """Headings of the links in the world (..., N), rad; raises ValueError for a wrong shape."""
         angles = np.asarray(theta, dtype=np.float64)
         if angles.shape[-1:] != (len(self.lengths),):
             raise ValueError(f"theta must be (..., {len(self.lengths)}), got {angles.shape}")
@@ -95,7 +96,7 @@ class PlanarChain:
 
 
 def _checked(limits: Sequence[Sequence[float]], joints: int) -> Limits:
-    """Limits as floats, once they are known to make sense."""
+    """Limits as floats; raises ValueError if their number is wrong or one is empty or infinite."""
     if np.shape(limits) != (joints, 2):
         raise ValueError(f"limits must be {joints} pairs (lower, upper), got {limits}")
     pairs = tuple((float(low), float(high)) for low, high in limits)

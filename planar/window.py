@@ -1,4 +1,4 @@
-"""A window that shows pictures and knows the mouse and the keys (pygame-ce, extra ``planar``)."""
+"""A window that shows pictures and reads mouse and keys (pygame-ce, extra ``planar``)."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 _log = logging.getLogger(__name__)
-_UNSEEN = ("dummy", "offscreen")  # SDL's last resorts
+_UNSEEN = ("dummy", "offscreen")  # SDL's drivers without a display, its last resort
 
 
 class Window:
     """A window, open until ``close``; also a context manager.
 
     Attributes:
-        pygame: the library, for its names of keys.
+        pygame: the library, for the names of keys.
         keys: the keys that are down.
-        pressed: those that went down in the last ``read``.
-        mouse: its pixel (x, y); None until it has moved in the window.
+        pressed: the keys that went down in the last ``read``.
+        mouse: the pixel (x, y) of the mouse; None until it has moved in the window.
 
     Args:
-        width, height: pixels. title: in its frame.
-        seen: whether there must be a display; else it opens without one, and nobody sees it.
+        width, height: pixels.
+        title: text in the window's frame.
+        seen: whether there must be a display; False: without one the window opens unseen.
 
     Raises:
         ImportError: pygame is missing.
@@ -58,7 +59,7 @@ class Window:
         self.close()
 
     def read(self) -> bool:
-        """Take in what happened since the last call; False once escape or the frame's close."""
+        """Read the events since the last call; False after escape or if the window was closed."""
         pygame = self.pygame
         self.pressed = set()
         for event in pygame.event.get():
@@ -74,12 +75,12 @@ class Window:
         return pygame.K_ESCAPE not in self.pressed
 
     def show(self, picture: NDArray[np.uint8], rate: float) -> None:
-        """Show a picture (h, w, 3), then wait until 1 / rate (s) have passed since the last."""
+        """Show a picture (h, w, 3), then wait until 1 / rate (s) after the last one."""
         # pygame counts columns first.
         self.pygame.surfarray.blit_array(self._surface, picture.swapaxes(0, 1))
         self.pygame.display.flip()
         self._clock.tick(rate)
 
     def close(self) -> None:
-        """Close it; twice does no harm."""
+        """Close the window; a second call does nothing."""
         self.pygame.quit()

@@ -1,6 +1,6 @@
-"""What a kitchen's episodes and its environment observe and command, as arrays by name.
+"""Observations and actions of the kitchen's episodes and environment, as arrays by name.
 
-docs/demonstrations.md has them, with units and frames.
+docs/demonstrations.md lists them with units and frames.
 """
 
 from __future__ import annotations
@@ -25,35 +25,38 @@ def observed(scene: Scene, robot: RobotModel, samples: Sample, held: NDArray[np.
     """Observations (T, ...) of T samples of a log, without pictures.
 
     Args:
-        samples: columns (T, ...). held: index of the item in the hand (T,), -1 for none.
+        scene: the scene of the log.
+        robot: its robot.
+        samples: columns (T, ...) of the log.
+        held: (T,), index of the item in the hand, -1 for none.
     """
     own = by_group(robot, samples.q)
     items = samples.items[..., :3], continuous(samples.items[..., 3:])
     poses = np.concatenate(items, axis=-1)
-    found: Arrays = {
+    arrays: Arrays = {
         "state": np.concatenate(list(own.values()), axis=1),
         **own,
         "hand_pose": hand_poses(robot, samples.q),
-        **{f"{name}_velocity": each for name, each in _rates(robot, samples).items()},
+        **{f"{name}_velocity": rate for name, rate in _rates(robot, samples).items()},
         **{ITEM + item.name: poses[:, k] for k, item in enumerate(scene.items)},
         "held": held[:, None],
     }
-    return found | ({"scene_joints": samples.scene_q} if scene.joints else {})
+    return arrays | ({"scene_joints": samples.scene_q} if scene.joints else {})
 
 
 def _groups(robot: RobotModel) -> dict[str, str]:
-    """The robot's groups by observation: a base that stands is none."""
+    """The robot's groups by observation; a fixed base isn't one."""
     return dict(list(_GROUPS.items())[bool(robot.standing_links) :])
 
 
 def by_group(robot: RobotModel, values: Array) -> dict[str, Array]:
-    """Columns of (T, n) by group; of the fingers the width between them."""
-    found = {name: values[:, robot.slice(group)] for name, group in _groups(robot).items()}
-    return found | {"gripper": 2.0 * robot.half_width(found["gripper"])[:, None]}
+    """The columns of configurations (T, n) by group; for the fingers their opening (T, 1), m."""
+    arrays = {name: values[:, robot.slice(group)] for name, group in _groups(robot).items()}
+    return arrays | {"gripper": 2.0 * robot.half_width(arrays["gripper"])[:, None]}
 
 
 def hand_poses(robot: RobotModel, Q: Array) -> Array:
-    """Poses of the grasp frame in the base (T, 7): position (m), quaternion without jumps."""
+    """Poses of the grasp frame in the base (T, 7): position (m), continuous quaternion."""
     from scipy.spatial.transform import Rotation
 
     standing = robot.with_groups(Q[0], base=np.zeros(3), arm=Q[:, robot.slice("arm")])
@@ -63,24 +66,24 @@ def hand_poses(robot: RobotModel, Q: Array) -> Array:
 
 
 def _rates(robot: RobotModel, samples: Sample) -> dict[str, Array]:
-    """As ``by_group``, of velocities."""
+    """Velocities of the samples by group; for the fingers the rate of their opening (T, 1), m/s."""
     groups = _groups(robot).items()
-    found = {name: samples.velocity[:, robot.slice(group)] for name, group in groups}
+    speeds = {name: samples.velocity[:, robot.slice(group)] for name, group in groups}
     rates = robot.finger_rates(robot.half_width(samples.q[:, robot.slice("fingers")]))
-    return found | {"gripper": 2.0 * (found["gripper"] / rates).mean(axis=1, keepdims=True)}
+    return speeds | {"gripper": 2.0 * (speeds["gripper"] / rates).mean(axis=1, keepdims=True)}
 
 
 def meanings(scene: Scene, robot: RobotModel, recording: Recording) -> dict[str, str]:
-    """What each array is; first the names of its components, if it has several."""
+    """The meaning of each array as text, which begins with the names of its components."""
     base, joints = (", ".join(robot.group(name).joints) for name in ("base", "arm"))
     parts = [base, joints, "gripper"][bool(robot.standing_links) :]
-    whole, ahead, pose = ", ".join(parts), parts.copy(), "x, y, z, qx, qy, qz, qw"
+    state, ahead, pose = ", ".join(parts), parts.copy(), "x, y, z, qx, qy, qz, qw"
     if recording.actions == "hand":
         ahead[-2] = pose
     return {
         "action": f"{', '.join(ahead)} (m, rad, quaternion): commanded one step later; of the "
         "gripper its opening, 0 while it closes and grips by force",
-        "state": f"{whole} (m, rad): as measured",
+        "state": f"{state} (m, rad): as measured",
         "hand_pose": f"{pose} (m, quaternion): of the grasp frame in the base, qw >= 0 first, then "
         "without jumps",
         "base": f"{base} (m, rad): in the world",

@@ -1,7 +1,7 @@
-"""A run as an episode of demonstrations (docs/demonstrations.md has its arrays).
+"""Runs of the kitchen as episodes of demonstrations (docs/demonstrations.md has the arrays).
 
-Here, for neither side may import the other: ``demonstrations`` knows no robot, ``execution`` no
-demonstrations.
+This module is apart because neither side may import the other: ``demonstrations`` doesn't know
+robots, and ``execution`` doesn't know demonstrations.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ from galley.viz.film.pictures import drawer
 
 @dataclass(frozen=True)
 class Demonstrator:
-    """Runs a task with the planner; can be pickled if the task's skills can.
+    """Plans and executes a task for a seed; can be pickled if the task's skills can.
 
     Attributes:
         task: see ``engine.load``.
-        executor, noise: see ``engine.execute``. optimize: see ``engine.solve``.
-        recording: what is kept.
+        executor, noise: see ``engine.execute``.
+        optimize: see ``engine.solve``.
+        recording: rate, cameras and kind of actions.
     """
 
     task: TampTask
@@ -48,10 +49,10 @@ class Demonstrator:
     recording: Recording = field(default_factory=Recording)
 
     def __call__(self, seed: int) -> Episode:
-        """The episode of a seed. One that failed on the way is an episode too.
+        """The episode of a seed; a run that failed is an episode, too.
 
         Raises:
-            NoEpisode: there is no plan, nothing to do, or execution gave up before any motion.
+            NoEpisode: there is no plan, nothing to do, or execution aborted before any motion.
         """
         solution = engine.solve(self.task, seed, optimize=self.optimize)
         if isinstance(solution, Failure):
@@ -63,11 +64,11 @@ class Demonstrator:
 
     @property
     def collection(self) -> Collection:
-        """What its episodes have in common."""
+        """The collection of its episodes: title, settings and meanings of the arrays."""
         task, recording = self.task, self.recording
         if hands := task.scene.robot.hands:
-            what = f"demonstrations are of robots with one hand, this one has {len(hands)}"
-            raise BadInput.one(task.scene.source, what)
+            reason = f"demonstrations are of robots with one hand, this one has {len(hands)}"
+            raise BadInput.one(task.scene.source, reason)
         settings: dict[str, Any] = {
             "scene": task.scene.name,
             "robot": robot_of(task.scene.robot).name,
@@ -77,7 +78,7 @@ class Demonstrator:
             "noise": None if self.noise is None else asdict(self.noise),
             "optimize": self.optimize,
             **asdict(recording),
-            # Any of them changes what a seed does.
+            # Because a change of any file or code may change the episode of a seed.
             "digest of files and code": digest(task.files),
         }
         if not recording.cameras:
@@ -91,10 +92,10 @@ class Demonstrator:
 
 
 def episode_of(run: Execution, recording: Recording) -> Episode:
-    """The episode of a run: every so many samples of its log, as they are.
+    """The episode of a run: samples of its log at the rate of the recording.
 
-    An action is what is commanded one step later: without physics the command at a time is the
-    position at that time, from which nothing can be learned.
+    An action is the command one step later. Without physics, the command at a time is the position
+    at that time, from which nothing can be learned.
     """
     log, task = run.log, run.solution.task
     robot = robot_of(task.scene.robot)
@@ -118,7 +119,7 @@ def episode_of(run: Execution, recording: Recording) -> Episode:
         "recoveries": len(run.recoveries),
     }
     if run.failure is not None:
-        # Why a search ended may name the seconds that it took, which differ from run to run.
+        # Only the kind of an abort: its text may have the seconds that a search took.
         metadata["failure"] = run.aborted.kind.value if run.aborted else str(run.failure)
     commanded = by_group(robot, log.command[later])
     commanded["gripper"][_grips(log)[later]] = 0.0
@@ -130,7 +131,7 @@ def episode_of(run: Execution, recording: Recording) -> Episode:
 
 
 def _symbolic_actions(log: Log) -> tuple[list[str], Array]:
-    """The actions that occur, in order, and the index of the present one (T,)."""
+    """The texts of the actions that occur, in order, and the index (T,) of the present one."""
     names = [split_line(split_recovery(str(line))[1])[0] for line in log.motions]
     texts = list(dict.fromkeys(names))
     of_motion = np.array([texts.index(name) for name in names])
@@ -138,10 +139,10 @@ def _symbolic_actions(log: Log) -> tuple[list[str], Array]:
 
 
 def _grips(log: Log) -> NDArray[np.bool_]:
-    """At which samples (T,) the fingers close by force, or hold."""
-    found, now = [], False
+    """Whether (T,) the fingers grip at a sample: close by force, or hold an item."""
+    grips, now = [], False
     for line in log.motions:
         phase = split_line(str(line))[1].rpartition(": ")[2]
         now = phase == CLOSE or (now and phase != OPEN)
-        found.append(now)
-    return np.array(found, dtype=bool)[log.motion]
+        grips.append(now)
+    return np.array(grips, dtype=bool)[log.motion]

@@ -1,7 +1,7 @@
-"""An episode of pushing as a demonstration, and back (docs/demonstrations.md has its arrays).
+"""Episodes of pushing as demonstrations, and back (docs/demonstrations.md has the arrays).
 
-Here for the same reason as ``kitchen``: ``learning.demonstrations`` knows no table, and
-``planar.pushing`` no demonstrations.
+This module is apart for the same reason as ``kitchen``: ``learning.demonstrations`` doesn't know
+tables, and ``planar.pushing`` doesn't know demonstrations.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ _MEANINGS = {
 
 @dataclass(frozen=True)
 class PushDemonstrator:
-    """Pushes on one table, or one for each seed; can be pickled.
+    """Runs a demonstrator on one table, or on a table for each seed; can be pickled.
 
     Attributes:
-        config: of the simulation; with ranges the table is that of the seed.
-        name: of ``planar.pushing.demonstrators.DEMONSTRATORS``, or ``mouse``.
-        pixels: a side of the pictures, or None for none.
-        physics: of ``gym_pusht.PHYSICS``: from gym-pusht's starts, in its pixels; None: on our
+        config: parameters of the simulation; with ranges each seed has a table of its own.
+        name: a name of ``planar.pushing.demonstrators.DEMONSTRATORS``, or ``mouse``.
+        pixels: side of the pictures; None: no pictures.
+        physics: a name of ``gym_pusht.PHYSICS``, for gym-pusht's starts and pixels; None: our
             table, in metres.
 
     Raises:
-        BadInput: pictures of that size aren't made.
-        ValueError: with a ``physics``: the config's body isn't the T.
+        BadInput: the size of the pictures is out of its bounds.
+        ValueError: the config's body isn't the T, with a ``physics``.
     """
 
     config: PushConfig
@@ -83,10 +83,11 @@ class PushDemonstrator:
         return self.episode(roll_out(Simulation(config), who, seed))
 
     def episode(self, rollout: Rollout, arrays: dict[str, Any] | None = None) -> Episode:
-        """A rollout as an episode: T states and what was done in each; the last isn't in it.
+        """A rollout as an episode of T states and actions, without the last state.
 
         Args:
-            arrays: of what is seen and ``action``; None: those of our table.
+            rollout: the states and targets.
+            arrays: observations and ``action``, by name; None: those of our table.
         """
         steps = len(rollout.targets)
         if not steps:
@@ -114,7 +115,7 @@ class PushDemonstrator:
 
     @property
     def _meanings(self) -> dict[str, str]:
-        """What its arrays mean."""
+        """The meaning of each array of its episodes, by name."""
         one = None if "shape" in self.config.ranges else self.config
         wanted = {"img": self.pixels, "image": self.pixels, "keypoint": one}
         meanings = _MEANINGS if self.physics is None else ARRAYS
@@ -143,13 +144,13 @@ class PushDemonstrator:
 
 
 def replay(episode: Episode, collection: Collection) -> tuple[Rollout, float]:
-    """Do an episode's actions again, from the start of its seed.
+    """Replay an episode's actions from the start of its seed.
 
     Returns:
-        What happened, and by how much a state differs from the recorded ones at most (m, rad).
+        The rollout, and the largest difference of a state from the recorded ones (m, rad).
 
     Raises:
-        BadInput: the episode is not of pushing.
+        BadInput: the episode isn't of pushing.
         ValueError: the arm can't hold the pusher.
     """
     config = table_of(collection, episode)
@@ -159,8 +160,8 @@ def replay(episode: Episode, collection: Collection) -> tuple[Rollout, float]:
     if (physics := collection.settings.get("physics")) is not None:
         left = iter(episode.actions)
         rollout, again = play(config, physics, lambda _: next(left, None), episode.seed, None)
-        both = [(again[n], episode.observations[n]) for n in ("state", "environment_state")]
-        return rollout, max(np.abs(metres(a) - metres(b[: len(a)])).max() for a, b in both)
+        pairs = [(again[n], episode.observations[n]) for n in ("state", "environment_state")]
+        return rollout, max(np.abs(metres(a) - metres(b[: len(a)])).max() for a, b in pairs)
     sim = Simulation(config)
     state = sim.random_states(np.random.default_rng(episode.seed), 1)
     targets = np.array(episode.actions, dtype=np.float64)
@@ -177,7 +178,7 @@ def replay(episode: Episode, collection: Collection) -> tuple[Rollout, float]:
 
 
 def table_of(collection: Collection, episode: Episode | None = None) -> PushConfig | None:
-    """The config of a collection's episodes, or of one; None: it is not of pushing."""
+    """The config of a collection, or of one of its episodes; None if it isn't of pushing."""
     metadata = {} if episode is None else episode.metadata
     given = {**collection.settings, **metadata}.get(_TABLE)
     if not isinstance(given, Mapping):
@@ -186,6 +187,6 @@ def table_of(collection: Collection, episode: Episode | None = None) -> PushConf
 
 
 def _observed(rows: Array) -> Array:
-    """The observation ``state`` (n, 5) of rows (n, 11) of states."""
+    """The observations ``state`` (n, 5) of states (n, 11)."""
     turned = np.remainder(rows[:, 6], 2.0 * math.pi)
     return np.column_stack([rows[:, 0:2], rows[:, 4:6], turned])

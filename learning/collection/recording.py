@@ -1,4 +1,4 @@
-"""What is kept of a kitchen's run as an episode; imports nothing heavy."""
+"""Options of recording a run of the kitchen as an episode; imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from typing import Literal
 from galley.domain.errors import BadInput
 from galley.domain.options import more, option
 
-SIZES = (96, 480)  # pixels a side, of pictures
+SIZES = (96, 480)  # pixels, least and greatest side of pictures
 LOG_RATE = 120  # Hz, of a run's log
 SYMBOLIC_ACTION = "symbolic_action"
-"""Observation with the index of the symbolic action, and key of the metadata with their texts."""
+"""Name of the observation with an action's index, and of the metadata with their texts."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What is kept of a run.
+    """Which observations and actions of a run an episode has.
 
     Attributes:
-        rate: steps a second, of which a log's 120 samples are a multiple.
-        cameras: of ``viz.film.pictures.CAMERAS``. size: of their pictures, pixels a side.
-        actions: ``joints``, or ``hand``: the pose of the grasp frame in the base in their place.
+        rate: steps a second; it must divide the log's 120 samples a second.
+        cameras: names of ``viz.film.pictures.CAMERAS``.
+        size: side of their pictures, pixels.
+        actions: ``joints``, or ``hand`` for the pose of the grasp frame in the base instead.
 
     Raises:
-        BadInput: no such camera, size or rate.
+        BadInput: an unknown camera or kind of actions, or a bad size or rate.
     """
 
     rate: int = more(20, "Keep this many steps a second; it must divide 120.", "HZ")
@@ -43,23 +44,23 @@ class Recording:
             raise BadInput.one("actions", f"'{self.actions}' is neither joints nor hand")
         if self.rate < 1 or LOG_RATE % self.rate:
             rates = ", ".join(str(r) for r in range(1, LOG_RATE + 1) if LOG_RATE % r == 0)
-            what = f"{self.rate} does not divide the {LOG_RATE} samples a second: {rates} do"
-            raise BadInput.one("rate", what)
+            reason = f"{self.rate} does not divide the {LOG_RATE} samples a second: {rates} do"
+            raise BadInput.one("rate", reason)
         for name in self.cameras:
             from galley.viz.film.pictures import CAMERAS
 
             if name not in CAMERAS or self.cameras.count(name) > 1:
-                what = f"'{name}' is not one of {', '.join(CAMERAS)}, each of them once"
-                raise BadInput.one("cameras", what)
+                reason = f"'{name}' is not one of {', '.join(CAMERAS)}, each of them once"
+                raise BadInput.one("cameras", reason)
         check_size("size", self.size)
 
 
 def check_size(name: str, size: int) -> None:
-    """Refuse pictures (pixels a side) that aren't made.
+    """Refuse a side of pictures (pixels) that is out of its bounds.
 
     Raises:
-        BadInput: the message begins with ``name``.
+        BadInput: it is out of bounds; the message begins with ``name``.
     """
     if not SIZES[0] <= size <= SIZES[1]:
-        what = f"{size}: a picture has {SIZES[0]} to {SIZES[1]} pixels a side"
-        raise BadInput.one(name, what)
+        reason = f"{size}: a picture has {SIZES[0]} to {SIZES[1]} pixels a side"
+        raise BadInput.one(name, reason)

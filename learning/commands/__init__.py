@@ -1,4 +1,4 @@
 """The commands of learning: ``galley demos`` and ``galley push``.
 
-- ``collecting``: what both share that collect, summarise and export demonstrations
+- ``collecting``: options and functions of both for collecting and exporting demonstrations
 """

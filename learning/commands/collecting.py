@@ -1,6 +1,6 @@
-"""What commands share that collect, export and summarise demonstrations, or evaluate a policy.
+"""Shared by the commands that collect, export and summarise demonstrations or evaluate policies.
 
-A command brings a function from a seed to its ``Episode``, and the ``Collection``.
+A collecting command has a function from a seed to its ``Episode``, and the ``Collection``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ refused. docs/demonstrations.md has the files and formats."""
 
 @dataclass(frozen=True, kw_only=True)
 class Collecting:
-    """Of a command that collects, but for how many episodes."""
+    """Options of a command that collects episodes, except for their number."""
 
     format: Format | None = option(
         None,
@@ -44,10 +44,10 @@ class Collecting:
     out: Path | None = out_option()
 
     def licensed(self, collection: Collection) -> Collection:
-        """A collection with the licence.
+        """The collection with the licence of the options.
 
         Raises:
-            BadInput: it is none.
+            BadInput: the licence is malformed.
         """
         try:
             return replace(collection, licence=self.licence)
@@ -57,40 +57,40 @@ class Collecting:
 
 @dataclass(frozen=True, kw_only=True)
 class Stored:
-    """A folder of episodes, and which of them."""
+    """Options for a folder of episodes, and perhaps one of them."""
 
     folder: Path = argument("Read this folder of demonstrations.", "DIR")
     episode: Index | None = option(None, "Take only episode K in the order of seeds, from 0.", "K")
 
     def chosen(self, episodes: Demonstrations) -> Sequence[int]:
-        """The indices of those that are asked for.
+        """The indices of the chosen episodes.
 
         Raises:
-            BadInput: there are none, or not so many.
+            BadInput: there are no episodes, or too few.
         """
         if not len(episodes):
             raise BadInput.one(self.folder, "has no episodes")
         if self.episode is None:
             return range(len(episodes))
         if self.episode >= len(episodes):
-            what = f"has {plural(len(episodes), 'episode')}: --episode is 0 to {len(episodes) - 1}"
-            raise BadInput.one(self.folder, what)
+            text = f"has {plural(len(episodes), 'episode')}: --episode is 0 to {len(episodes) - 1}"
+            raise BadInput.one(self.folder, text)
         return [self.episode]
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoredOne(Stored):
-    """The same; the first unless another is named."""
+    """Options for a folder of episodes and one of them, by default the first."""
 
     episode: Index = option(0, "Take episode K in the order of seeds, from 0.", "K")
 
 
 @contextmanager
 def collecting_into(options: Collecting, collection: Collection) -> Iterator[Path]:
-    """The folder of the options, this command's alone, opened for a collection.
+    """The folder of the options, opened for a collection and claimed by this command.
 
     Raises:
-        BadInput: it is another collection's, can't be made, or another command writes there.
+        BadInput: it has another collection, can't be made, or another command writes to it.
     """
     from galley.learning.demonstrations import open_folder
     from galley.learning.shards import INFO
@@ -105,15 +105,15 @@ def collecting_into(options: Collecting, collection: Collection) -> Iterator[Pat
 
 
 def conclude(out: Path, collection: Collection, options: Collecting, printer: Printer) -> None:
-    """Export what a folder holds, as the options say, and print what that is."""
+    """Export the episodes of a folder, if the options say so, and print their counts."""
     from galley.learning.demonstrations import read_folder
 
-    found = read_folder(out)
-    if options.format is not None and len(found):
+    episodes = read_folder(out)
+    if options.format is not None and len(episodes):
         printer.stage(f"exporting to {out / options.format}")
-        shutil.rmtree(out / options.format, ignore_errors=True)  # that of fewer episodes
-        export(found, collection, options.format, out / options.format)
-    printer.stage(f"{counts(found)}: {out}")
+        shutil.rmtree(out / options.format, ignore_errors=True)  # an export of fewer episodes
+        export(episodes, collection, options.format, out / options.format)
+    printer.stage(f"{counts(episodes)}: {out}")
 
 
 def collect_command(
@@ -123,10 +123,12 @@ def collect_command(
     options: Collecting,
     printer: Printer,
 ) -> int:
-    """Collect the episodes of seeds, export them, and say what came of it.
+    """Collect the episodes of seeds, export them, and print the results.
 
     Args:
-        run, collection: see ``demonstrations.collect``.
+        run, seeds, collection: see ``demonstrations.collect``.
+        options: format, licence and workers.
+        printer: for the progress.
 
     Returns:
         The exit status: 0 if there is an episode of each seed.
@@ -142,25 +144,25 @@ def collect_command(
             sweep = options.sweep
             lost = collect(run, seeds, collection, out, sweep.jobs, sweep.engine, progress=show)
         conclude(out, collection, options, printer)
-    for seed, each in lost.items():
-        why = each.why.removeprefix(f"{NoEpisode.__name__}: ")
-        print(f"no episode of seed {seed}: {why}", file=sys.stderr)
+    for seed, job in lost.items():
+        reason = job.why.removeprefix(f"{NoEpisode.__name__}: ")
+        print(f"no episode of seed {seed}: {reason}", file=sys.stderr)
     return 1 if lost else 0
 
 
 def counts(demonstrations: Demonstrations) -> str:
-    """How many episodes, how they ended, how many steps."""
+    """The numbers of episodes, of successes and failures, and of steps, as text."""
     infos = demonstrations.infos
-    good, bad = (sum(info.success is each for info in infos) for each in (True, False))
+    good, bad = (sum(info.success is end for info in infos) for end in (True, False))
     steps = plural(sum(info.length for info in infos), "step")
     return f"{plural(len(infos), 'episode')}, {good} succeeded, {bad} failed, {steps}"
 
 
 def open_demonstrations(folder: Path) -> tuple[Demonstrations, Collection | None]:
-    """The episodes of a folder: collected, or a replay buffer (no collection).
+    """The episodes of a folder, and its collection; None for a replay buffer.
 
     Raises:
-        BadInput: none of these.
+        BadInput: the folder is neither a collected one nor a replay buffer.
     """
     need("learn", "pyarrow", "zarr")
     from galley.learning.demonstrations import read_collection, read_folder, read_replay_buffer
@@ -178,7 +180,7 @@ def export(
     """Write all episodes in a ``Format``.
 
     Raises:
-        BadInput: the episodes can't be exported, or ``folder`` is there already.
+        BadInput: the episodes can't be exported, or ``folder`` exists already.
     """
     from galley.learning.demonstrations import write_lerobot, write_replay_buffer
 
@@ -192,7 +194,7 @@ def export(
 
 
 def array_table(episodes: Demonstrations, collection: Collection | None) -> PlainTable:
-    """A row for each array: dtype, shape, range, mean, deviation, and what it is.
+    """A table with a row for each array: dtype, shape, range, mean, deviation and meaning.
 
     Raises:
         BadInput: there are no episodes, or their arrays differ.
@@ -211,7 +213,7 @@ def array_table(episodes: Demonstrations, collection: Collection | None) -> Plai
     table = PlainTable(*names, spare=("dtype", "deviation", "mean"))
     for name, (dtype, shape) in layout.items():
         of = moments[name]
-        # Of all components together: the deviation is about their own means.
+        # Over all components; the deviation is about the mean of each.
         numbers = (of.low.min(), of.high.max(), of.mean.mean(), (of.std**2).mean() ** 0.5)
         meaning = "" if collection is None else collection.arrays.get(name, "")
         row = (name, dtype, " x ".join(map(str, shape)), *(f"{x:.4g}" for x in numbers))
@@ -222,20 +224,25 @@ def array_table(episodes: Demonstrations, collection: Collection | None) -> Plai
 def evaluation_table(
     found: Mapping[str, Evaluation], printer: Printer, what: str = "coverage"
 ) -> int:
-    """Print a row for each policy, and why episodes were lost; returns the exit status, 1 if any.
+    """Print a row for each policy, and the reasons for lost episodes.
 
     Args:
-        what: of the goal an outcome's coverage is.
+        found: evaluations by name of the policy.
+        printer: prints the table.
+        what: name of the coverage of an outcome.
+
+    Returns:
+        The exit status: 1 if episodes were lost.
     """
     names = ("success", "95 %", "steps", what, "largest", "latency ms", "95th")
     table = PlainTable("", *(f">{name}" for name in names))
-    for name, each in found.items():
-        record = each.record()
+    for name, evaluation in found.items():
+        record = evaluation.record()
         low, high = record["interval"]
         steps, latency = record["steps"], record["latency_ms"]
         table.add_row(
             name,
-            f"{each.successes}/{record['episodes']}",
+            f"{evaluation.successes}/{record['episodes']}",
             f"{100 * low:.0f} to {100 * high:.0f} %",
             "-" if steps is None else f"{steps:.0f}",
             f"{100 * record['coverage']:.1f} %",
@@ -246,6 +253,6 @@ def evaluation_table(
     printer.console.print(table)
     printer.console.print(f"steps: of successes; {what}: at the end, and the largest, in the mean")
     lost = {seed: job.why for result in found.values() for seed, job in result.lost.items()}
-    for seed, why in lost.items():
-        printer.console.print(f"no episode of seed {seed}: {why}")
+    for seed, reason in lost.items():
+        printer.console.print(f"no episode of seed {seed}: {reason}")
     return 1 if lost else 0

@@ -1,12 +1,12 @@
-"""Demonstrations: episodes that planners or people leave behind, as files that learners read.
+"""Demonstrations: episodes of planners or people, as files for learners.
 
-- ``episode``: ``Episode``, what was observed and done; ``EpisodeInfo``, all but its arrays
-- ``folder``: ``collect`` seeds into a folder, one file an episode; ``read_folder``
+- ``episode``: ``Episode``, observations and actions; ``EpisodeInfo``, an episode without arrays
+- ``folder``: ``collect`` seeds into a folder, a file for each episode; ``read_folder``
 - ``selection``: ``Demonstrations``, loaded one by one: ``filter``, ``split``
 - ``statistics``: ``summarize``: the range, mean and deviation of each array
-- ``card``: ``Collection``: title, licence, settings; the dataset card
-- ``replay_buffer``, ``lerobot``: the formats; ``columns``: parquet's columns
-- ``pictures``: an episode as a film of its pictures and as curves
+- ``card``: ``Collection``: title, licence and settings; the dataset card
+- ``replay_buffer``, ``lerobot``: formats of learners; ``columns``: arrays as parquet columns
+- ``pictures``: film of an episode's pictures, and curves of its arrays
 
 Needs the extra ``learn`` (pyarrow, zarr). docs/demonstrations.md has the formats key by key.
 """

@@ -1,4 +1,4 @@
-"""What a collection of demonstrations is: title, licence, settings, versions, and its card."""
+"""The record of a collection of demonstrations, and its dataset card."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ _WHAT = "demonstrations"
 
 @dataclass(frozen=True)
 class Collection:
-    """How demonstrations came about.
+    """Title, settings, licence and meanings of a collection of demonstrations.
 
     Attributes:
-        title: one line. description: a paragraph of Markdown, or empty.
+        title: one line of text.
+        settings: plain data of JSON: everything that an episode depends on, except for its seed.
         licence: an SPDX identifier.
-        settings: plain data of JSON: all that an episode depends on, but for its seed.
-        arrays: what an observation, or ``action``, means: frames and units, by name.
+        description: a paragraph of Markdown, or empty.
+        arrays: meanings of observations and ``action`` by name, with frames and units.
 
     Raises:
-        ValueError: settings are not plain data, or a text is malformed.
+        ValueError: settings aren't plain data, or a text is malformed.
     """
 
     title: str
@@ -46,24 +47,24 @@ class Collection:
         object.__setattr__(self, "arrays", plain(self.arrays))
 
     def record(self) -> dict[str, Any]:
-        """As plain data, with the versions that write it now."""
+        """The record as plain data, with the versions of the packages that write it."""
         return {"format": FORMAT, **vars(self), "versions": shards.versions()}
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> Collection:
-        """The inverse of ``record``.
+        """The collection of a record: the inverse of ``record``.
 
         Raises:
-            AttributeError, KeyError, TypeError, ValueError: it is none.
+            AttributeError, KeyError, TypeError, ValueError: it isn't such a record.
         """
         return cls(**{name: record[name] for name in cls.__dataclass_fields__})
 
 
 def read_record(folder: Path | str) -> dict[str, Any]:
-    """The record of a folder's collection.
+    """Read the record of a folder's collection.
 
     Raises:
-        BadInput: it has none, or one of another format.
+        BadInput: the folder has no record, or one of another format.
     """
     return shards.read_record(folder, FORMAT, _WHAT)
 
@@ -78,26 +79,28 @@ def read_collection(folder: Path | str) -> Collection:
     try:
         return Collection.of_record(record)
     except (AttributeError, KeyError, TypeError, ValueError) as error:
-        what = f"doesn't hold {_WHAT}: {error}"
-        raise BadInput.one(Path(folder, shards.INFO), what) from None
+        reason = f"doesn't hold {_WHAT}: {error}"
+        raise BadInput.one(Path(folder, shards.INFO), reason) from None
 
 
 def card(
     collection: Collection, demonstrations: Demonstrations, data_files: str | None = None
 ) -> str:
-    """The dataset card, in Markdown, with the front matter that the Hugging Face Hub reads.
+    """The dataset card in Markdown, with front matter for the Hugging Face Hub.
 
     Args:
-        data_files: pattern of the files with the steps, of a LeRobot dataset.
+        collection: title, settings, licence and meanings.
+        demonstrations: the episodes, for their counts.
+        data_files: pattern of the files with the steps, for a LeRobot dataset; None: no such one.
     """
     tags, configs = "galley", ""
     if data_files is not None:
         tags = "galley, LeRobot"
         configs = f"configs:\n- config_name: default\n  data_files: {json.dumps(data_files)}\n"
     infos = demonstrations.infos
-    ends = [sum(info.success is each for info in infos) for each in (True, False, None)]
+    ends = [sum(info.success is end for info in infos) for end in (True, False, None)]
     lengths = [info.length for info in infos] or [0]
-    rows = [f"| {name} | {what} |\n" for name, what in collection.arrays.items()]
+    rows = [f"| {name} | {meaning} |\n" for name, meaning in collection.arrays.items()]
     return f"""---
 license: {json.dumps(collection.licence.lower())}
 task_categories: [robotics]
@@ -117,7 +120,7 @@ tags: [{tags}]
 | array | |
 |---|---|
 {"".join(rows)}
-Settings, but for the seed of each episode:
+Settings of all episodes, each with its own seed:
 
 ```json
 {json.dumps(collection.settings, indent=1)}

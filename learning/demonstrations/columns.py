@@ -1,7 +1,7 @@
-"""Arrays of an episode as columns of parquet, one row a step, and back.
+"""An episode's arrays as parquet columns with a row for each step, and back.
 
-A vector is a fixed-size list, a matrix a list of lists. An image is its height x width x channels
-bytes, with the shape in the metadata of its field: lists of bytes are slow, and larger.
+A vector is a fixed-size list, a matrix a list of lists. An image is height x width x channels
+bytes, with the shape in the metadata of its field, because lists of bytes are slow and larger.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from galley.learning.demonstrations.episode import ACTION, TIME, Episode, Episod
 OBSERVATION = "observation."
 COMPRESSION: dict[str, Any] = {
     "compression": "zstd",
-    "use_dictionary": False,  # they are measurements, hardly one repeats
+    "use_dictionary": False,  # measurements hardly ever repeat
     "write_page_checksum": True,
-    "write_batch_size": 64,  # rows, after which a page may end: of 1024 large images it is a GB
+    "write_batch_size": 64,  # rows after which a page may end; 1024 large images are a GB
 }
 _SHAPE = b"shape"  # key of an image's field
 
 
 def lists(array: NDArray[Any]) -> Any:
-    """A pyarrow array of (nested) fixed-size lists, one a step; of plain values for (T,)."""
+    """A pyarrow array of (nested) fixed-size lists, one for each step; of plain values for (T,)."""
     import pyarrow
 
     column = pyarrow.array(np.ascontiguousarray(array).reshape(-1))
@@ -37,7 +37,7 @@ def lists(array: NDArray[Any]) -> Any:
 
 
 def table_of(episode: Episode) -> Any:
-    """A pyarrow table of the episode's steps: time, action, observation.<name>, ..."""
+    """The pyarrow table of an episode's steps: time, action, observation.<name>, ..."""
     import pyarrow
 
     fields, columns = [], []
@@ -57,7 +57,7 @@ def table_of(episode: Episode) -> Any:
 
 
 def episode_of(table: Any, info: EpisodeInfo) -> Episode:
-    """The episode of a table that ``table_of`` made.
+    """The episode of a table of ``table_of``.
 
     Raises:
         KeyError, ValueError: a column is missing or malformed.
@@ -79,10 +79,10 @@ def _array(column: Any, field: Any) -> NDArray[Any]:
         shape = json.loads(field.metadata[_SHAPE])
         parts = []
         for part in column.chunks:
-            whole = np.frombuffer(part.buffers()[1], np.uint8).reshape(-1, *shape)
-            parts.append(whole[part.offset : part.offset + len(part)])
+            stored = np.frombuffer(part.buffers()[1], np.uint8).reshape(-1, *shape)
+            parts.append(stored[part.offset : part.offset + len(part)])
         images = np.concatenate(parts)
-        images.setflags(write=False)  # so that the episode doesn't copy them once more
+        images.setflags(write=False)  # so that the episode doesn't copy them again
         return images
     array = column.combine_chunks()
     shape = [len(array)]
@@ -94,6 +94,6 @@ def _array(column: Any, field: Any) -> NDArray[Any]:
 
 
 def unreadable(path: Path | str, what: str, error: Exception, remedy: str) -> BadInput:
-    """What to raise for a file that is cut short, damaged, or something else."""
-    why = (str(error) or type(error).__name__).splitlines()[0]
-    return BadInput.one(path, f"can't be read as {what} ({why}); {remedy}")
+    """The error for a file that is cut short, damaged, or of another kind."""
+    reason = (str(error) or type(error).__name__).splitlines()[0]
+    return BadInput.one(path, f"can't be read as {what} ({reason}); {remedy}")

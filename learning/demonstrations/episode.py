@@ -1,4 +1,4 @@
-"""One episode: what was observed, what was done, and how it ended."""
+"""One episode: observations, actions, and the outcome."""
 
 from __future__ import annotations
 
@@ -18,21 +18,23 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _DTYPES = ("bool", "uint8", "int8", "int16", "int32", "int64", "float32", "float64")
 
 Layout = dict[str, tuple[str, tuple[int, ...]]]
-"""By name of an array: its dtype, and the shape of one step."""
+"""Dtype and shape of one step, by name of an array."""
 
 
 class NoEpisode(RuntimeError):
-    """A run left nothing to keep; the message says why."""
+    """A run has no episode; the message says why."""
 
 
 @dataclass(frozen=True)
 class EpisodeInfo:
-    """What is known of an episode without its arrays.
+    """An episode without its arrays.
 
     Attributes:
-        length: number of steps. duration: from the first step to the last (s).
-        success: None if nobody judged it. seed: that it was run with, or None.
-        metadata: plain data of JSON. ``task`` is the task as text, if it has one.
+        length: number of steps.
+        duration: from the first step to the last, s.
+        success: whether it succeeded; None if it wasn't judged.
+        seed: of the run, or None.
+        metadata: plain data of JSON; ``task`` is the task as text, if it has one.
     """
 
     length: int
@@ -44,22 +46,23 @@ class EpisodeInfo:
 
 @dataclass(frozen=True, eq=False)
 class Episode:
-    """T steps. At ``times[k]`` the observations were made, and action k was chosen.
+    """An episode of T steps: at ``times[k]`` observations were made and action k was chosen.
 
-    Arrays are read-only: copies, or those given if they are read-only and own their data. Their
-    dtypes are bool, uint8, int8 to int64, float32 or float64.
+    Arrays are read-only. They are copies, unless the given ones are read-only and own their data.
+    Their dtypes are bool, uint8, int8 to int64, float32 or float64.
 
     Attributes:
-        observations: arrays (T, ...) with at least two axes, by name; units are the collector's.
-            An image is uint8 (T, height, width, 1 or 3). Text belongs in the metadata, its index
+        observations: arrays (T, ...) with at least two axes, by name, in the collector's units.
+            Images are uint8 (T, height, width, 1 or 3). Text belongs in the metadata, and its index
             in an observation.
-        actions: (T, d).
-        times: (T,) s, increasing.
-        success: None if nobody judged it. seed: from 0, or None.
+        actions: (T, d), in the collector's units.
+        times: (T,), increasing, s.
+        success: whether it succeeded; None if it wasn't judged.
+        seed: of the run, from 0, or None.
         metadata: plain data of JSON; tuples become lists. ``task`` is the task as text.
 
     Raises:
-        ValueError: something of it is malformed; the message names the key.
+        ValueError: a field is malformed; the message names the key.
     """
 
     observations: Mapping[str, NDArray[Any]]
@@ -80,8 +83,8 @@ class Episode:
                     f"'_' and '-', and is not '{ACTION}' or '{TIME}'"
                 )
         observations = {
-            name: _steps(f"observation '{name}'", each, len(times))
-            for name, each in self.observations.items()
+            name: _steps(f"observation '{name}'", values, len(times))
+            for name, values in self.observations.items()
         }
         actions = _steps("actions", self.actions, len(times))
         if actions.ndim != 2:
@@ -110,26 +113,26 @@ class Episode:
 
     @property
     def layout(self) -> Layout:
-        """Dtype and shape of one step, of every array."""
+        """Dtype and shape of one step of every array."""
         return {name: (str(a.dtype), a.shape[1:]) for name, a in self.arrays.items()}
 
     @property
     def info(self) -> EpisodeInfo:
-        """All but the arrays."""
+        """The episode's info: everything except the arrays."""
         duration = float(self.times[-1] - self.times[0])
         return EpisodeInfo(len(self), duration, self.success, self.seed, self.metadata)
 
 
 def is_image(dtype: str, shape: tuple[int, ...]) -> bool:
-    """Whether steps of that dtype and shape are images: uint8 (height, width, 1 or 3)."""
+    """Whether steps of this dtype and shape are images: uint8 (height, width, 1 or 3)."""
     return dtype == "uint8" and len(shape) == 3 and shape[2] in (1, 3)
 
 
 def plain(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy as JSON gives it back.
+    """A copy of metadata as JSON reads it back.
 
     Raises:
-        ValueError: a key holds what JSON does not have, as NaN or an array.
+        ValueError: a value can't be in JSON, such as NaN or an array.
     """
     copy = {}
     for key, value in metadata.items():
@@ -143,6 +146,7 @@ def plain(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _steps(what: str, values: ArrayLike, length: int) -> NDArray[Any]:
+    """Values as an array of ``length`` steps; raises ValueError, which begins with ``what``."""
     array = np.asarray(values)
     if str(array.dtype) not in _DTYPES:
         raise ValueError(f"{what} has dtype {array.dtype}; there are {', '.join(_DTYPES)}")
@@ -154,10 +158,11 @@ def _steps(what: str, values: ArrayLike, length: int) -> NDArray[Any]:
 
 
 def _frozen(what: str, array: NDArray[Any]) -> NDArray[Any]:
+    """A read-only array of finite values; raises ValueError, which begins with ``what``."""
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise ValueError(f"{what} must be finite")
     if array.flags.owndata and array.flags.c_contiguous and not array.flags.writeable:
-        return array  # pictures fill gigabytes: not twice
+        return array  # pictures can take gigabytes, so don't copy them
     array = np.array(array, order="C")
     array.setflags(write=False)
     return array

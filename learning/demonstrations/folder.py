@@ -1,8 +1,8 @@
-"""A folder of episodes, collected one by one: ``dataset.json`` and ``episode-000017.parquet``, ...
+"""Folders of collected episodes: ``dataset.json`` and ``episode-000017.parquet``, ...
 
-The number of a file is the seed of its episode, which depends on seed and settings alone: the bytes
-do not depend on who writes it, or when. Files appear whole, so those that are there are finished: a
-killed collection resumes from them, and more seeds append to it.
+The number of a file is the seed of its episode. An episode depends on seed and settings alone, so
+its bytes don't depend on who writes it or when. Files appear whole, so a file that exists is
+finished: an interrupted collection resumes from them, and more seeds are appended.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 _REMEDY = "remove it, and collect again with the same options"
 
 Progress = Callable[[int, int, int], None]
-"""Called with the numbers of finished episodes, of all, and of those that succeeded."""
+"""Called with (episodes finished, episodes in all, successes)."""
 
 
 def collect(
@@ -40,20 +40,22 @@ def collect(
     engine: str = "process",
     progress: Progress | None = None,
 ) -> dict[int, LostJob]:
-    """Run the seeds whose episodes ``folder`` does not have yet, and keep each as it ends.
+    """Run the seeds whose episodes ``folder`` doesn't have yet, and write each at its end.
 
     Args:
-        run: from a seed to its episode; called in the worker processes (``sweeps.sweep``).
-        collection: settings must be all that ``run`` depends on.
-        folder: made if missing; else, with episodes of the same settings.
+        run: returns the episode of a seed; called in the worker processes (``sweeps.sweep``).
+        seeds: of the episodes.
+        collection: its settings must be everything that ``run`` depends on.
+        folder: a new or empty folder, or one with episodes of the same settings.
         workers, engine: as for ``sweep``.
+        progress: called after each episode.
 
     Returns:
-        By seed, why its run raised, or its worker died; if there are none, all are there.
+        Seeds whose run raised an error or whose worker died; without any, all episodes are written.
 
     Raises:
         BadInput: the folder has episodes of other settings or versions, or can't be written.
-        OSError: the disk is full. What is finished is kept.
+        OSError: the disk is full; finished episodes stay.
     """
     folder = Path(folder)
     open_folder(folder, collection)
@@ -68,7 +70,7 @@ def collect(
     def ended(_: int, result: EpisodeInfo | OSError | LostJob) -> None:
         nonlocal done, successes
         if isinstance(result, OSError):
-            raise result  # the next episodes would be lost like this one
+            raise result  # the next episodes couldn't be written either
         if isinstance(result, EpisodeInfo):
             done += 1
             successes += result.success is True
@@ -90,14 +92,14 @@ def open_folder(folder: Path | str, collection: Collection) -> None:
     """Make a folder ready for episodes of ``collection``, new or with some of them.
 
     Raises:
-        BadInput: it has episodes of other settings or versions, or other files, or can't be
+        BadInput: it has episodes of other settings or versions, has other files, or can't be
             written.
         OSError: the disk is full.
     """
     folder, record = Path(folder), collection.record()
     if (folder / shards.INFO).exists():
         shards.check_same(folder, read_record(folder), record)
-    elif folder.is_dir() and any(not each.name.startswith(".") for each in folder.iterdir()):
+    elif folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir()):
         raise BadInput.one(folder, "has other files; choose a new or empty folder")
     try:
         folder.mkdir(exist_ok=True)
@@ -107,10 +109,12 @@ def open_folder(folder: Path | str, collection: Collection) -> None:
 
 
 def write_episode(folder: Path | str, collection: Collection, episode: Episode) -> EpisodeInfo:
-    """Write an episode's file, whole or not at all, over one of the same seed.
+    """Write an episode's file, which replaces one of the same seed; it appears whole or not at all.
 
     Args:
-        folder: of ``open_folder``.
+        folder: opened by ``open_folder``.
+        collection: the collection of the folder.
+        episode: the episode, with a seed.
 
     Raises:
         ValueError: the episode has no seed.
@@ -128,7 +132,7 @@ def read_folder(folder: Path | str) -> Demonstrations:
     """The finished episodes of a folder, in the order of their seeds.
 
     Raises:
-        BadInput: it is not of demonstrations, or a file is damaged or of other settings.
+        BadInput: the folder isn't of demonstrations, or a file is damaged or of other settings.
     """
     folder = Path(folder)
     record = read_record(folder)
@@ -138,32 +142,32 @@ def read_folder(folder: Path | str) -> Demonstrations:
 def _run_one(
     run: Callable[[int], Episode], collection: Collection, folder: Path, seed: int
 ) -> EpisodeInfo | OSError:
-    """In a worker: run a seed and write its episode; an OSError is one of writing."""
+    """Run a seed in a worker and write its episode; returns an error of writing, if any."""
     episode = run(seed)
     if episode.seed != seed:
         raise ValueError(f"the episode of seed {seed} says seed {episode.seed}")
     try:
         return write_episode(folder, collection, episode)
-    except BadInput as error:  # it can't be pickled
+    except BadInput as error:  # can't be pickled
         return OSError(errno.EIO, str(error))
     except OSError as error:
         return error
 
 
 def _files(folder: Path) -> list[Path]:
-    """Of episodes, in the order of their seeds."""
-    return sorted(folder.glob("episode-*.parquet"), key=lambda each: (len(each.name), each.name))
+    """The files of episodes, in the order of their seeds."""
+    return sorted(folder.glob("episode-*.parquet"), key=lambda path: (len(path.name), path.name))
 
 
 def _readable(folder: Path, record: dict[str, Any]) -> dict[Path, EpisodeInfo]:
-    """The episodes whose files aren't damaged."""
-    found = {}
+    """The infos of undamaged files, by path; logs a warning for each damaged one."""
+    infos = {}
     for path in _files(folder):
         try:
-            found[path] = _info(path, record)
+            infos[path] = _info(path, record)
         except _Damaged as error:
             logger.warning("%s", error)
-    return found
+    return infos
 
 
 def _demonstrations(infos: dict[Path, EpisodeInfo], record: dict[str, Any]) -> Demonstrations:
@@ -178,7 +182,7 @@ class _Damaged(BadInput):
 
 
 def _info(path: Path, record: dict[str, Any]) -> EpisodeInfo:
-    """Of the file of an episode, which must be of the same settings and versions as ``record``."""
+    """The info of an episode's file, which must have the settings and versions of ``record``."""
     import pyarrow
 
     try:
@@ -188,8 +192,8 @@ def _info(path: Path, record: dict[str, Any]) -> EpisodeInfo:
     except (OSError, KeyError, TypeError, ValueError, pyarrow.ArrowException) as error:
         raise _Damaged(path, error) from None
     if not same:
-        what = f"was made with other settings or versions than {shards.INFO} says"
-        raise BadInput.one(path, f"{what}; keep it in a folder of its own")
+        reason = f"was made with other settings or versions than {shards.INFO} says"
+        raise BadInput.one(path, f"{reason}; keep it in a folder of its own")
     return info
 
 

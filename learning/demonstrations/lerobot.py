@@ -1,7 +1,7 @@
-"""LeRobot datasets, version 3.0 (github.com/huggingface/lerobot), written without its packages.
+"""Write LeRobot datasets, version 3.0 (github.com/huggingface/lerobot), without its packages.
 
-Images are PNGs in the parquet of the steps (dtype ``image``), which LeRobot reads as it reads
-videos: without loss, any frame at once, and with no codec. Floats become float32.
+Images are PNGs in the parquet file of the steps (dtype ``image``), which LeRobot reads like videos:
+without loss, at any frame, and without a codec. Floats become float32.
 """
 
 from __future__ import annotations
@@ -25,28 +25,30 @@ from galley.learning.demonstrations.statistics import Moments
 
 VERSION = "v3.0"
 IMAGE, IMAGES = OBSERVATION + "image", OBSERVATION + "images."
-TOLERANCE = 1e-4  # s, LeRobot's own
+TOLERANCE = 1e-4  # s, LeRobot's tolerance of times
 _FILE = "chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"
-_FIRST = {"chunk_index": 0, "file_index": 0}  # the only one of each kind
+_FIRST = {"chunk_index": 0, "file_index": 0}  # there is only one file of each kind
 
 Columns = dict[str, NDArray[Any]]
-"""By LeRobot's name of a feature: steps (T, ...)."""
+"""Steps (T, ...) by LeRobot's name of a feature."""
 
 
 def write_lerobot(
     demonstrations: Demonstrations, folder: Path | str, collection: Collection
 ) -> None:
-    """Write ``folder``, whole or not at all.
+    """Write a LeRobot dataset; the folder appears whole or not at all.
 
-    The task of an episode is ``task`` of its metadata, else the title of the collection; the robot
-    is that of the collection's settings. The first episode gives the rate.
+    The task of an episode is ``task`` of its metadata, or the title of the collection. The robot is
+    ``robot`` of the collection's settings. The first episode gives the rate.
 
     Args:
-        folder: does not exist, or is empty.
+        demonstrations: the episodes.
+        folder: a new or empty folder.
+        collection: title, settings, licence and meanings.
 
     Raises:
-        ValueError: there are no episodes, their arrays differ, or their times are not those of a
-            constant rate, a whole number per second.
+        ValueError: there are no episodes, their arrays differ, or their times don't have a constant
+            rate that is a whole number per second.
         BadInput, OSError: as ``domain.files.atomic_folder``.
     """
     import pyarrow
@@ -71,12 +73,12 @@ def write_lerobot(
                 stack.enter_context(writer)
             writer.write_table(table, row_group_size=len(table))
             own = {name: Moments.of(array) for name, array in columns.items()}
-            for name, each in own.items():
-                moments.setdefault(name, []).append(each)
+            for name, moment in own.items():
+                moments.setdefault(name, []).append(moment)
             stats = {
                 f"stats/{name}/{key}": value
-                for name, each in own.items()
-                for key, value in _record(features[name], each).items()
+                for name, moment in own.items()
+                for key, value in _record(features[name], moment).items()
             }
             rows.append(_row(episode, k, start, task) | stats)
             start += len(episode)
@@ -96,7 +98,7 @@ def write_lerobot(
             "video_path": None,
             "features": features,
         }
-        stats = {n: _record(features[n], Moments.merged(each)) for n, each in moments.items()}
+        stats = {n: _record(features[n], Moments.merged(parts)) for n, parts in moments.items()}
         _write_episodes(partial, rows)
         _write_tasks(partial, tasks)
         (partial / "meta" / "info.json").write_text(json.dumps(info, indent=4) + "\n")
@@ -105,14 +107,14 @@ def write_lerobot(
 
 
 def _rate(episode: Episode) -> int:
-    """Steps per second of an episode."""
+    """Steps per second of an episode, rounded; raises ValueError for a single step."""
     if len(episode) < 2:
         raise ValueError("the first episode has one step and so no rate; give the rate")
     return max(1, round(1 / float(np.median(np.diff(episode.times)))))
 
 
 def _columns(episode: Episode, rate: int, k: int, start: int, task: int) -> Columns:
-    """The columns of the steps, those that LeRobot adds included."""
+    """The columns of an episode's steps, with those that LeRobot adds."""
     frames = np.arange(len(episode))
     off = np.abs(episode.times - episode.times[0] - frames / rate).max()
     if off > TOLERANCE:
@@ -130,7 +132,7 @@ def _columns(episode: Episode, rate: int, k: int, start: int, task: int) -> Colu
             key = ACTION if name == ACTION else OBSERVATION + name
             if name.startswith("next_"):  # what follows the action
                 key = name.replace("_", ".", 1)
-            elif name in episode.metadata:  # the index of a text, which no policy is to see
+            elif name in episode.metadata:  # the index of a text, which policies shouldn't observe
                 key = name
             columns[key] = array.astype(np.float32) if array.dtype == np.float64 else array
     added: Columns = {
@@ -144,16 +146,16 @@ def _columns(episode: Episode, rate: int, k: int, start: int, task: int) -> Colu
 
 
 def _feature(name: str, array: NDArray[Any], meanings: Mapping[str, str]) -> dict[str, Any]:
-    """How ``info.json`` describes a column.
+    """The description of a column in ``info.json``.
 
-    The components of ``observation.state`` and ``action`` have the names by which their meaning
-    begins, if they are as many.
+    The components of ``observation.state`` and ``action`` have the names with which their meaning
+    begins, if the number of names is right.
     """
     image = is_image(str(array.dtype), array.shape[1:])
     names = ["height", "width", "channels"] if image else None
     if name in (ACTION, OBSERVATION + "state"):
-        told = meanings.get(name.removeprefix(OBSERVATION), "").partition(" (")[0].split(", ")
-        names = told if [len(told)] == [*array.shape[1:]] else None
+        given = meanings.get(name.removeprefix(OBSERVATION), "").partition(" (")[0].split(", ")
+        names = given if [len(given)] == [*array.shape[1:]] else None
     return {
         "dtype": "image" if image else str(array.dtype),
         "shape": list(array.shape[1:]),
@@ -162,7 +164,7 @@ def _feature(name: str, array: NDArray[Any], meanings: Mapping[str, str]) -> dic
 
 
 def _encoded(array: NDArray[Any]) -> Any:
-    """As a pyarrow column: values, lists, or structs with PNGs, as ``datasets`` stores them."""
+    """An array as a pyarrow column: values, lists, or structs with PNGs, as in ``datasets``."""
     import pyarrow
 
     if not is_image(str(array.dtype), array.shape[1:]):
@@ -187,7 +189,7 @@ def _row(episode: Episode, k: int, start: int, task: str) -> dict[str, Any]:
         "dataset_from_index": start,
         "dataset_to_index": start + len(episode),
         **{f"{place}/{key}": k for place in ("data", "meta/episodes") for key, k in _FIRST.items()},
-        # Not LeRobot's, which passes them on.
+        # Galley's own columns, which LeRobot ignores.
         "success": episode.success,
         "seed": episode.seed,
         "metadata": json.dumps(episode.metadata),
@@ -195,7 +197,7 @@ def _row(episode: Episode, k: int, start: int, task: str) -> dict[str, Any]:
 
 
 def _record(feature: Mapping[str, Any], moments: Moments) -> dict[str, Any]:
-    """As ``stats.json`` has them: of images (channels, 1, 1), from 0 to 1."""
+    """Moments as in ``stats.json``; for images (channels, 1, 1), from 0 to 1."""
     parts = {"min": moments.low, "max": moments.high, "mean": moments.mean, "std": moments.std}
     if feature["dtype"] == "image":
         parts = {key: value.reshape(-1, 1, 1) / 255 for key, value in parts.items()}
@@ -206,7 +208,7 @@ def _write_episodes(folder: Path, rows: list[dict[str, Any]]) -> None:
     import pyarrow
     import pyarrow.parquet
 
-    types = {"success": pyarrow.bool_(), "seed": pyarrow.int64()}  # also where all are unknown
+    types = {"success": pyarrow.bool_(), "seed": pyarrow.int64()}  # even if all are unknown
     columns = {
         name: pyarrow.array([row[name] for row in rows], types.get(name)) for name in rows[0]
     }
@@ -216,7 +218,7 @@ def _write_episodes(folder: Path, rows: list[dict[str, Any]]) -> None:
 
 
 def _write_tasks(folder: Path, tasks: dict[str, int]) -> None:
-    """LeRobot reads this table by pandas, with the tasks' text as index."""
+    """Write the table of tasks, which LeRobot reads by pandas with the text as index."""
     import pyarrow
     import pyarrow.parquet
 

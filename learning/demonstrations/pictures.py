@@ -1,4 +1,4 @@
-"""An episode of demonstrations as a film of its pictures and as curves over time."""
+"""Film of an episode's pictures, and curves of its arrays over time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from galley.viz.film.captions import Caption, draw_caption
 from galley.viz.render.view import Image
 
 _COLUMNS = 2
-_MOST_LINES = 24  # of a panel; of an array with more, evenly spread ones
+_MOST_LINES = 24  # of a panel; an array with more has evenly spread ones
 
 
 def film_pictures(
@@ -32,12 +32,13 @@ def film_pictures(
     """Film the pictures of all cameras side by side.
 
     Args:
-        pictures: by name of the camera, (T, h, w, 1 or 3).
-        times: (T,) s. texts: (T) what to say in each picture.
+        pictures: (T, h, w, 1 or 3), by name of the camera.
+        times: (T,), s.
+        texts: T captions, one for each picture.
         path: of the film, ``.mp4`` or ``.gif``.
         height: of the film, pixels; pictures are enlarged to it.
         speed: seconds of the episode per second of film.
-        progress: called with pictures done, and their number.
+        progress: called with (pictures done, total).
 
     Raises:
         RuntimeError, BadInput, OSError: as ``video.encoder``.
@@ -46,7 +47,7 @@ def film_pictures(
     step = float(np.median(np.diff(times))) if len(times) > 1 else 1.0
 
     def draw(k: int) -> Image:
-        row = [_enlarged(name, each[k], height) for name, each in pictures.items()]
+        row = [_enlarged(name, shots[k], height) for name, shots in pictures.items()]
         caption = Caption(texts[k], clock=f"{times[k]:.1f} s")
         return draw_caption(np.concatenate(row, axis=1), caption)
 
@@ -54,12 +55,12 @@ def film_pictures(
 
 
 def _enlarged(name: str, picture: Image, height: int) -> Image:
-    """A picture (h, w, 1 or 3) of the film's height, as sharp as it is, with its name."""
+    """A picture (h, w, 1 or 3) enlarged to a height without smoothing, with its name."""
     h, w = picture.shape[:2]
-    whole = PilImage.fromarray(np.broadcast_to(picture, (h, w, 3)).copy())
+    image = PilImage.fromarray(np.broadcast_to(picture, (h, w, 3)).copy())
     size = (round(w * height / h / 2) * 2, height)
     return draw_caption(
-        np.array(whole.resize(size, PilImage.Resampling.NEAREST)), Caption(title=name)
+        np.array(image.resize(size, PilImage.Resampling.NEAREST)), Caption(title=name)
     )
 
 
@@ -70,23 +71,25 @@ def draw_curves(
     title: str,
     path: Path | str,
 ) -> None:
-    """Draw every array over time as PNG, a panel each; what never changes is named in the title.
+    """Draw each array over time in a panel, as a PNG; the title names arrays that never change.
 
     Args:
-        arrays: by name, (T, ...). meanings: what an array is, by name. A meaning may begin with the
-            components' names, "x, y, heading (m, rad)": the legend has them.
-        times: (T,) s.
-        title: of the figure. path: of the picture.
+        arrays: (T, ...), by name.
+        meanings: of arrays, by name. A meaning may begin with the names of the components, as in
+            "x, y, heading (m, rad)": the legend has them.
+        times: (T,), s.
+        title: of the figure.
+        path: of the picture.
 
     Raises:
         BadInput: ``path`` can't be written.
     """
-    moving = {name: each for name, each in arrays.items() if (each != each[0]).any()} or arrays
+    moving = {name: a for name, a in arrays.items() if (a != a[0]).any()} or arrays
     still = ", ".join(name for name in arrays if name not in moving) or "nothing"
     rows = -(-len(moving) // _COLUMNS)
     with figure_file(path, (14.0, 1.6 + 2.0 * rows)) as figure:
-        for k, (name, each) in enumerate(moving.items()):
-            axes, values = figure.add_subplot(rows, _COLUMNS, k + 1), each.reshape(len(each), -1)
+        for k, (name, array) in enumerate(moving.items()):
+            axes, values = figure.add_subplot(rows, _COLUMNS, k + 1), array.reshape(len(array), -1)
             count = values.shape[1]
             shown = np.unique(np.linspace(0, count - 1, min(count, _MOST_LINES)).astype(int))
             style = "default" if values.dtype.kind == "f" else "steps-post"

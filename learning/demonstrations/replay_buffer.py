@@ -1,9 +1,9 @@
-"""diffusion_policy's replay buffer (github.com/real-stanford/diffusion_policy): zarr, version 2.
+"""Replay buffers of diffusion_policy (github.com/real-stanford/diffusion_policy): zarr, version 2.
 
 ``data/<name>`` (steps, ...) has the steps of all episodes one after the other, ``data/action`` the
-actions; ``meta/episode_ends`` (episodes,) where each ends. Chunks of about 2 MB run along the
-steps. Upstream reads no more; ``meta/times``, ``meta/success``, ``meta/seeds`` and the root's
-attributes are ours.
+actions, and ``meta/episode_ends`` (episodes,) the end of each episode. Chunks are about 2 MB of
+steps. Upstream reads only these; ``meta/times``, ``meta/success``, ``meta/seeds`` and the root's
+attributes are Galley's.
 """
 
 from __future__ import annotations
@@ -24,21 +24,23 @@ from galley.learning.demonstrations.columns import unreadable
 from galley.learning.demonstrations.episode import ACTION, Episode, EpisodeInfo
 from galley.learning.demonstrations.selection import Demonstrations, alike
 
-CHUNK_BYTES = 2e6  # as upstream's get_optimal_chunks
+CHUNK_BYTES = 2e6  # as in upstream's get_optimal_chunks
 _KEY = "galley"  # of the root's attributes
-_UNKNOWN = -1  # success or seed
+_UNKNOWN = -1  # stands for an unknown success or seed
 _REMEDY = "export it again"
 
 
 def write_replay_buffer(
     demonstrations: Demonstrations, folder: Path | str, collection: Collection
 ) -> None:
-    """Write ``folder``, by custom ``<name>.zarr``, whole or not at all.
+    """Write a replay buffer; the folder, usually ``<name>.zarr``, appears whole or not at all.
 
     Floats become float32; other dtypes stay, so images stay uint8.
 
     Args:
-        folder: does not exist, or is empty.
+        demonstrations: the episodes.
+        folder: a new or empty folder.
+        collection: title, settings, licence and meanings.
 
     Raises:
         ValueError: there are no episodes, or their arrays differ.
@@ -66,7 +68,7 @@ def write_replay_buffer(
                         chunks=(min(sum(lengths), steps), *shape),
                         dtype=values.dtype,
                         compressors=blosc,
-                        # A chunk that is missing is one that was lost, not one of zeros.
+                        # So that a missing chunk is a lost one, not one of zeros.
                         config={"write_empty_chunks": True},
                     )
                 data[name][start : start + len(episode)] = values
@@ -87,15 +89,16 @@ def read_replay_buffer(
     images: tuple[str, ...] = (),
     arrays: tuple[str, ...] | None = None,
 ) -> Demonstrations:
-    """The episodes of a replay buffer, ours or another's, as the public one of Push-T.
+    """The episodes of a replay buffer, of Galley or others, such as the public one of Push-T.
 
     Args:
-        rate: steps per second, where the buffer has no times.
-        images: arrays to convert to uint8: that of Push-T has its images, 0 to 255, as float32.
+        folder: the replay buffer.
+        rate: steps per second of a buffer without times.
+        images: arrays to convert to uint8; Push-T's buffer has images, 0 to 255, as float32.
         arrays: observations to read; None: all.
 
     Raises:
-        BadInput: it is no replay buffer, or a file of it is missing or damaged.
+        BadInput: it isn't a replay buffer, or one of its files is missing or damaged.
     """
     folder = Path(folder)
     import zarr
@@ -107,7 +110,7 @@ def read_replay_buffer(
         meta = {name: root["meta"][name][:] for name in root["meta"].array_keys()}
         about = root.attrs.get(_KEY)
         ends = meta["episode_ends"].tolist()
-        spans = [slice(*each) for each in pairwise([0, *ends])]
+        spans = [slice(*span) for span in pairwise([0, *ends])]
         infos, times = _own(meta, about, spans) if about else _unknown(spans, rate)
     except Exception as error:  # of zarr, of a codec, of JSON
         raise unreadable(folder, "a replay buffer", error, _REMEDY) from None
@@ -121,24 +124,24 @@ def read_replay_buffer(
     for name, array in stored.items():
         steps, total = array.shape[0], spans[-1].stop if spans else 0
         if steps != total:
-            what = f"data/{name} has {steps} steps, meta/episode_ends says {total}"
-            raise BadInput.one(folder, what)
-        # Others may leave out chunks of zeros.
+            reason = f"data/{name} has {steps} steps, meta/episode_ends says {total}"
+            raise BadInput.one(folder, reason)
+        # Buffers of others may leave out chunks of zeros.
         if about and array.nchunks_initialized != array.nchunks:
-            what = f"data/{name} has {array.nchunks_initialized} of its {array.nchunks} chunks"
-            raise BadInput.one(folder, f"{what}; {_REMEDY}")
+            reason = f"data/{name} has {array.nchunks_initialized} of its {array.nchunks} chunks"
+            raise BadInput.one(folder, f"{reason}; {_REMEDY}")
     loaders = (
-        partial(_load, folder, stored, images, *each)
-        for each in zip(spans, times, infos, strict=True)
+        partial(_load, folder, stored, images, *row)
+        for row in zip(spans, times, infos, strict=True)
     )
     return Demonstrations(tuple(infos), tuple(loaders))
 
 
 def buffer_collection(folder: Path | str) -> Collection | None:
-    """The collection of a replay buffer of ours; None of another's.
+    """The collection of a replay buffer of Galley; None for another one.
 
     Raises:
-        BadInput: it is no replay buffer.
+        BadInput: it isn't a replay buffer.
     """
     import zarr
 
@@ -152,19 +155,19 @@ def buffer_collection(folder: Path | str) -> Collection | None:
 def _own(
     meta: dict[str, Any], about: dict[str, Any], spans: list[slice]
 ) -> tuple[list[EpisodeInfo], list[Array]]:
-    """What we know of the episodes of our own buffer, and their times."""
+    """Infos and times of the episodes of a buffer of Galley."""
     infos, times = [], [meta["times"][span] for span in spans]
     rows = zip(times, meta["success"], meta["seeds"], about["metadata"], strict=True)
-    for each, success, seed, metadata in rows:
+    for steps, success, seed, metadata in rows:
         judged = None if success == _UNKNOWN else bool(success)
         drawn = None if seed == _UNKNOWN else int(seed)
-        infos.append(EpisodeInfo(len(each), float(each[-1] - each[0]), judged, drawn, metadata))
+        infos.append(EpisodeInfo(len(steps), float(steps[-1] - steps[0]), judged, drawn, metadata))
     return infos, times
 
 
 def _unknown(spans: list[slice], rate: float) -> tuple[list[EpisodeInfo], list[Array]]:
     times = [np.arange(span.stop - span.start) / rate for span in spans]
-    return [EpisodeInfo(len(each), (len(each) - 1) / rate) for each in times], times
+    return [EpisodeInfo(len(steps), (len(steps) - 1) / rate) for steps in times], times
 
 
 def _load(
@@ -182,11 +185,11 @@ def _load(
         except Exception as error:  # of the codec
             raise unreadable(folder / "data" / name, "an array", error, _REMEDY) from None
         if name in images:
-            whole = values.astype(np.uint8)
-            if not np.array_equal(whole, values):
-                what = "is no image: not all its values are whole numbers from 0 to 255"
-                raise BadInput.one(folder / "data" / name, what)
-            values = whole
+            converted = values.astype(np.uint8)
+            if not np.array_equal(converted, values):
+                reason = "is no image: not all its values are whole numbers from 0 to 255"
+                raise BadInput.one(folder / "data" / name, reason)
+            values = converted
         read[name] = values.reshape(len(values), -1) if values.ndim == 1 else values
     actions = read.pop(ACTION)
     return Episode(read, actions, times, info.success, info.seed, info.metadata)

@@ -1,4 +1,4 @@
-"""Episodes in an order, loaded when asked for: filtered and split without loading."""
+"""A sequence of episodes that are loaded on access; filtered and split without loading."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from galley.learning.demonstrations.episode import Episode, EpisodeInfo
 
 @dataclass(frozen=True)
 class Demonstrations:
-    """Episodes in an order. Iterating, or ``demonstrations[k]``, loads one at a time.
+    """A sequence of episodes. Iteration, and ``demonstrations[k]``, load one at a time.
 
     Attributes:
-        infos: of each episode. loaders: functions that return it.
+        infos: of the episodes.
+        loaders: functions that load and return them.
     """
 
     infos: tuple[EpisodeInfo, ...]
@@ -24,9 +25,9 @@ class Demonstrations:
 
     @classmethod
     def of(cls, episodes: Iterable[Episode]) -> Demonstrations:
-        """Of episodes in memory."""
+        """A sequence of episodes in memory."""
         held = tuple(episodes)
-        return cls(tuple(e.info for e in held), tuple(partial(_same, each) for each in held))
+        return cls(tuple(e.info for e in held), tuple(partial(_same, e) for e in held))
 
     def __len__(self) -> int:
         return len(self.infos)
@@ -45,7 +46,7 @@ class Demonstrations:
         )
 
     def filter(self, success: bool | None = None, longest: int | None = None) -> Demonstrations:
-        """The episodes that ended so, and have at most so many steps, where these are given."""
+        """The episodes with this success and at most ``longest`` steps; None: any."""
         return self.select(
             k
             for k, info in enumerate(self.infos)
@@ -54,14 +55,14 @@ class Demonstrations:
         )
 
     def split(self, fraction: float, seed: int = 0) -> tuple[Demonstrations, Demonstrations]:
-        """Two parts, whole episodes drawn at random, each in the old order.
+        """Two parts of the episodes, drawn at random; each keeps the old order.
 
         Args:
-            fraction: of the episodes that the second part gets, rounded; 0 to 1.
+            fraction: share of the episodes in the second part, 0 to 1; their number is rounded.
             seed: of the draw.
 
         Raises:
-            ValueError: fraction is not within 0 and 1.
+            ValueError: the fraction isn't within 0 and 1.
         """
         if not 0 <= fraction <= 1:
             raise ValueError(f"fraction must be within 0 and 1, got {fraction}")
@@ -72,10 +73,10 @@ class Demonstrations:
 
 
 def alike(demonstrations: Demonstrations) -> Iterator[Episode]:
-    """The episodes, checked to have the same arrays.
+    """Iterate over the episodes, and check that they have the same arrays.
 
     Raises:
-        ValueError: there are none, or an array is missing, new, or of other dtype or shape.
+        ValueError: there are no episodes, or an array is missing, new, or of other dtype or shape.
     """
     if not len(demonstrations):
         raise ValueError("there are no episodes")
@@ -85,7 +86,7 @@ def alike(demonstrations: Demonstrations) -> Iterator[Episode]:
         first = layout if first is None else first
         for name in (*first, *layout):
             if first.get(name) != layout.get(name):
-                was, now = (_described(each.get(name)) for each in (first, layout))
+                was, now = (_described(arrays.get(name)) for arrays in (first, layout))
                 raise ValueError(f"'{name}' is {was} in episode 0 and {now} in episode {k}")
         yield episode
 

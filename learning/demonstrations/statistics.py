@@ -15,11 +15,13 @@ from galley.learning.demonstrations.episode import Episode, is_image
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Of the values of an array, for every component of a step; of images, for every channel.
+    """Moments of an array over its steps, for every component; of images for every channel.
 
     Attributes:
-        count: steps. low, high, mean, std: the shape of a step, or (channels,); the standard
-            deviation is of the population.
+        count: number of steps.
+        low, high: least and greatest value; the shape of a step, or (channels,).
+        mean: of the same shape.
+        std: standard deviation of the population, of the same shape.
     """
 
     count: int
@@ -30,7 +32,7 @@ class Moments:
 
     @classmethod
     def of(cls, array: NDArray[Any]) -> Moments:
-        """Of an array (T, ...)."""
+        """The moments of an array (T, ...)."""
         if is_image(str(array.dtype), array.shape[1:]):
             return cls._of_images(array)
         values = array.astype(np.float64)
@@ -39,7 +41,7 @@ class Moments:
 
     @classmethod
     def _of_images(cls, images: NDArray[np.uint8]) -> Moments:
-        # By counting the 256 values: exact, and no film is held as floats.
+        # Counting the 256 values is exact, and never holds a film as floats.
         levels, channels = np.arange(256.0), range(images.shape[3])
         counts = np.array([np.bincount(images[..., c].ravel(), minlength=256) for c in channels])
         weights = counts / counts.sum(axis=1, keepdims=True)
@@ -51,7 +53,7 @@ class Moments:
 
     @classmethod
     def merged(cls, parts: Sequence[Moments]) -> Moments:
-        """Of all steps of several arrays (Chan, Golub and LeVeque 1983)."""
+        """The moments of all steps of several arrays (Chan, Golub and LeVeque 1983)."""
         counts = np.array([part.count for part in parts])
         means = np.stack([part.mean for part in parts])
         mean = np.average(means, axis=0, weights=counts)
@@ -66,10 +68,13 @@ class Moments:
 
 
 def summarize(episodes: Iterable[Episode]) -> dict[str, Moments]:
-    """The moments of each array of episodes (``selection.alike``), loaded one by one.
+    """The moments of each array of episodes, which are loaded one by one.
+
+    Args:
+        episodes: with the same arrays, see ``selection.alike``.
 
     Returns:
-        By name of an observation, and ``action``.
+        Moments by name of an observation, and of ``action``.
 
     Raises:
         ValueError: there are no episodes.
@@ -80,4 +85,4 @@ def summarize(episodes: Iterable[Episode]) -> dict[str, Moments]:
             parts.setdefault(name, []).append(Moments.of(array))
     if not parts:
         raise ValueError("there are no episodes")
-    return {name: Moments.merged(each) for name, each in parts.items()}
+    return {name: Moments.merged(several) for name, several in parts.items()}

@@ -1,10 +1,10 @@
-"""A diffusion policy of pushing, learned from demonstrations. Needs the extra ``learn`` (JAX).
+"""A diffusion policy for pushing, learned from demonstrations. Needs the extra ``learn`` (JAX).
 
-- ``design``: what a policy is made of, and how it is trained
+- ``design``: parameters of a policy and of its training
 - ``data``: episodes to learn from
-- ``views``: what its network sees and says; ``windows``: of episodes, to learn from
+- ``views``: the network's features and targets; ``windows``: samples of episodes to learn from
 - ``diffusion``: schedule and sampling; ``network``: the U-Net
-- ``training``: resumes where it was stopped; ``policy``: ``act``, and the checkpoint
+- ``training``: resumes after an interruption; ``policy``: ``act``, and the checkpoint
 - ``evaluation``: success, coverage and latency on fixed seeds
 - ``pictures``: the learning curve
 """

@@ -1,13 +1,12 @@
-"""Episodes to learn from: those of ``galley push collect``, or the public Push-T replay buffer.
+"""Training data: episodes of ``galley push collect``, or of the public Push-T replay buffer.
 
-That buffer (diffusion_policy's ``pusht_cchi_v7_replay.zarr``) has pixels, 0 to 512, y downwards:
-``data/state`` has the agent's x, y and the x, y of the middle of the T's top edge and its angle,
-``data/action`` where the agent is driven to. They become metres of the table that
-``compat="gym-pusht"`` makes of it, whose origin is the inner corner of the walls.
+That buffer (diffusion_policy's ``pusht_cchi_v7_replay.zarr``) is in pixels, 0 to 512, y downwards.
+``data/state`` has the agent's x and y, and the x, y and angle of the middle of the T's top edge;
+``data/action`` has the agent's targets. They are converted to metres on the table of
+``compat="gym-pusht"``, whose origin is the inner corner of the walls.
 
-``with_symmetric`` makes more of the same: reflected at the goal's axis, an episode of the T is
-another that is as good; a rectangle has four such maps of the plane, and each of its poses has two
-names.
+``with_symmetric`` augments the data. An episode of the T reflected at the goal's axis is another
+valid episode. A rectangle has four such maps of the plane, and two angles for the same pose.
 """
 
 from __future__ import annotations
@@ -28,21 +27,21 @@ from galley.planar.pushing.gym_pusht import SIZE, body_pose, metres, table_confi
 TABLE = "table"  # key of a collection's settings
 STATE = "state"  # the observation
 _SAME = 1e-9  # m
-_BEYOND = 100.0  # px from the table at which a place is none of it
+_BEYOND = 100.0  # px: a position farther than this from the table isn't in a Push-T buffer
 
 
 def tracks_of(
     episodes: Demonstrations, collection: Collection | None, folder: Path | str
 ) -> tuple[list[Track], PushConfig]:
-    """What a policy learns from episodes, and their table.
-
-    Failed episodes are left out.
+    """The tracks of episodes, without failed ones, and the config of their table.
 
     Args:
-        collection: None: they are in pixels, as the public buffer. folder: for messages.
+        episodes: the episodes.
+        collection: their collection; None: they are in pixels, like the public buffer.
+        folder: of the episodes, for messages.
 
     Raises:
-        BadInput: there are none, or they are not of pushing, or of several outlines.
+        BadInput: there are no episodes, or they aren't of pushing, or have several outlines.
     """
     if collection is None:
         config = table_config()
@@ -60,29 +59,29 @@ def tracks_of(
     for episode in good:
         states = episode.observations.get(STATE)
         if states is None or states.shape[1:] != (5,) or episode.actions.shape[1:] != (2,):
-            what = "an episode of pushing has 'state', 5 numbers a step, and actions of 2"
-            raise BadInput.one(folder, what)
+            reason = "an episode of pushing has 'state', 5 numbers a step, and actions of 2"
+            raise BadInput.one(folder, reason)
         states, actions = (np.asarray(a, dtype=np.float64) for a in (states, episode.actions))
         tracks.append((states, actions) if collection else _metres(states, actions, folder))
     return tracks, config
 
 
 def _metres(states: np.ndarray, actions: np.ndarray, folder: Path | str) -> Track:
-    """A track of pixels in metres."""
+    """The track, in metres, of states (T, 5) and actions (T, 2) in pixels."""
     points = np.concatenate([states[:, :2], states[:, 2:4], actions])
     off = (points < -_BEYOND) | (points > SIZE + _BEYOND)
     if off.any() or points.max() < 2.0:
-        what = f"has no pixels from 0 to {SIZE:g} in 'state' and 'action', as a Push-T buffer"
-        raise BadInput.one(folder, what)
-    bodies = np.stack([body_pose(each) for each in states[:, 2:]])
+        reason = f"has no pixels from 0 to {SIZE:g} in 'state' and 'action', as a Push-T buffer"
+        raise BadInput.one(folder, reason)
+    bodies = np.stack([body_pose(block) for block in states[:, 2:]])
     return np.column_stack([metres(states[:, :2]), bodies]), metres(actions)
 
 
 def symmetries(outline: Array) -> list[Array]:
     """Rotations and reflections (2, 2) about the origin that map a polygon (k, 2) onto itself."""
-    found = []
+    matrices = []
     angle, radius = np.arctan2(outline[:, 1], outline[:, 0]), np.hypot(*outline.T)
-    corner = int(radius.argmax())  # none is at the origin
+    corner = int(radius.argmax())  # the farthest, which isn't at the origin
     for j, flip in product(range(len(outline)), (1.0, -1.0)):
         if abs(radius[j] - radius[corner]) > _SAME:
             continue
@@ -90,34 +89,35 @@ def symmetries(outline: Array) -> list[Array]:
         matrix = np.array([[c, -s * flip], [s, c * flip]])
         apart = np.linalg.norm((outline @ matrix.T)[:, None] - outline, axis=2)
         if (apart.min(axis=1) < _SAME).all():
-            found.append(matrix)
-    return found
+            matrices.append(matrix)
+    return matrices
 
 
 def with_symmetric(tracks: Sequence[Track], config: PushConfig) -> list[Track]:
-    """Tracks, and those that symmetries make of them, where these stay on the table."""
+    """The tracks, and their images under the body's symmetries that stay on the table."""
     shape = config.shape
     group = symmetries(shape.vertices - shape.mass_properties(1.0).centroid)
     goal, table = np.array(config.goal[:2]), np.array([config.width, config.height])
     turned = _rotations(np.array([config.goal[2]]))[0]
-    found = list(tracks)
+    augmented = list(tracks)
     for world, body in product(group, group):
         same = np.allclose(world, np.eye(2)) and np.allclose(body, np.eye(2))
-        if same or np.linalg.det(world) * np.linalg.det(body) < 0.0:  # no motion of the plane
+        # A reflection of the world needs one of the body, or the result isn't a rigid motion.
+        if same or np.linalg.det(world) * np.linalg.det(body) < 0.0:
             continue
         plane = turned @ world @ turned.T
         for states, actions in tracks:
-            places = states[:, :2], states[:, 2:4], actions
-            points = [(each - goal) @ plane.T + goal for each in places]
-            if any((each < 0.0).any() or (each > table).any() for each in points):
+            positions = states[:, :2], states[:, 2:4], actions
+            points = [(p - goal) @ plane.T + goal for p in positions]
+            if any((p < 0.0).any() or (p > table).any() for p in points):
                 continue
             now = plane @ _rotations(states[:, 4]) @ body.T
             theta = np.remainder(np.arctan2(now[:, 1, 0], now[:, 0, 0]), 2.0 * np.pi)
-            found.append((np.column_stack([points[0], points[1], theta]), points[2]))
-    return found
+            augmented.append((np.column_stack([points[0], points[1], theta]), points[2]))
+    return augmented
 
 
 def _rotations(theta: Array) -> Array:
-    """Matrices (n, 2, 2)."""
+    """Rotation matrices (n, 2, 2) of angles (n,), rad."""
     c, s = np.cos(theta), np.sin(theta)
     return np.stack([np.stack([c, -s], axis=1), np.stack([s, c], axis=1)], axis=1)

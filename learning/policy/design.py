@@ -1,4 +1,4 @@
-"""What a policy is made of, and how it is trained: two frozen values."""
+"""Parameters of a policy (``Design``) and of its training (``Training``)."""
 
 from __future__ import annotations
 
@@ -13,18 +13,22 @@ METHODS = ("diffusion", "cloning")
 
 @dataclass(frozen=True)
 class Design:
-    """What a policy sees, how far it looks ahead, and the size of its network.
+    """Observations, horizons and network size of a policy.
 
     Attributes:
-        method: ``diffusion``, or ``cloning``: the same network gives the actions at once.
-        observation: as of the environment: ``state`` or ``keypoints``.
-        frame: ``body``: the body's axes at the last observation, else the world's; see ``views``.
-        observation_horizon: observations that it sees, the last ones.
-        prediction_horizon: actions that it predicts; the first is that of the first observation.
-        action_horizon: actions that are done, from the last observation's on, before it sees anew.
-        channels: of the U-Net at its full length; twice as many at half and a quarter of it.
+        method: ``diffusion``, or ``cloning``, in which the same network predicts the actions in one
+            step.
+        observation: kind of the environment's observation, ``state`` or ``keypoints``.
+        frame: ``body`` for the body's frame at the last observation, or ``world``; see ``views``.
+        observation_horizon: number of last observations that are inputs.
+        prediction_horizon: number of predicted actions; the first is that of the first observation.
+        action_horizon: number of predicted actions that are executed, from that of the last
+            observation on, before the next prediction. Fewer react faster, but cost more time.
+        channels: of the U-Net at full length; twice as many at a half and a quarter of it. More are
+            slower.
         width: of the layers that read the observations.
-        noise_steps: of the diffusion. sampling_steps: of DDIM.
+        noise_steps: of the diffusion.
+        sampling_steps: of DDIM; more are slower.
 
     Raises:
         ValueError: a value out of its bounds; the message names it.

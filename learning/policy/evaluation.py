@@ -1,4 +1,4 @@
-"""The episodes of a policy that pushes, or of a demonstrator beside it."""
+"""Episodes of a policy for pushing, or of a demonstrator, for evaluation."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ class PolicyRunner:
     """Runs the episode of a seed; can be pickled.
 
     Attributes:
-        checkpoint: of the policy. demonstrator: by name, that pushes instead of it.
-        config: of the table, with ranges that of the seed; None: as in the policy's training.
+        checkpoint: file of the policy.
+        demonstrator: name of a demonstrator that pushes instead of the policy, or None.
+        config: of the table; with ranges each seed has its own table. None: that of the training.
     """
 
     checkpoint: Path | str
@@ -31,11 +32,11 @@ class PolicyRunner:
     config: PushConfig | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what is cached: compiled code isn't pickled."""
+        """Pickle the fields only: compiled code can't be pickled."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def __call__(self, seed: int) -> Outcome:
-        """The outcome of a seed."""
+        """The outcome of the episode of a seed."""
         config, other = (self.config or self._trained).drawn(seed), self.demonstrator
         who = demonstrator(other, config) if other else Driver(self._policy.on(config))
         run = roll_out(Simulation(config), who, seed)
@@ -52,5 +53,5 @@ class PolicyRunner:
     def _policy(self) -> Policy:
         policy = load_policy(self.checkpoint)
         sim = Simulation(policy.config.drawn(0))
-        Driver(policy).act(sim.random_states(np.random.default_rng(0), 1))  # compiles
+        Driver(policy).act(sim.random_states(np.random.default_rng(0), 1))  # compiles the network
         return policy

@@ -1,8 +1,8 @@
 """A conditional U-Net over the time of an action sequence (Chi et al., Diffusion Policy, 2023).
 
-Convolutions run along the sequence; what is observed, and the noise step, enter each block as a
-scale and a shift of all channels (FiLM). The observations go through two layers first, as they are
-few numbers from which much follows. For one sequence at a time; ``jax.vmap`` makes it many.
+Convolutions run along the sequence. Features of the observations and the noise step first go
+through an MLP. Its output enters each block as a scale and a shift of all channels (FiLM). The
+functions take one sequence; use ``jax.vmap`` for many.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-_KERNEL = 3  # steps that a convolution sees
-_GROUPS = 8  # of channels, normalised together
-PATCH = 2  # steps of the sequence that are one of the network's
+_KERNEL = 3  # steps of a convolution's kernel
+_GROUPS = 8  # groups of channels that are normalised together
+PATCH = 2  # steps of the sequence that make one step of the network
 _FREQUENCIES = 16  # of the noise step's embedding
-EMBEDDED = 2 * _FREQUENCIES  # numbers that stand for the noise step
-_SLOWEST = 1e4  # noise steps, of these
+EMBEDDED = 2 * _FREQUENCIES  # numbers of the noise step's embedding
+_SLOWEST = 1e4  # noise steps, longest period of the embedding over 2 pi
 
 
 class _Convolution(eqx.Module):
-    """Along the sequence, with zeros beyond its ends; every ``stride``-th step."""
+    """A convolution along the sequence, with zeros beyond its ends, at every ``stride``-th step."""
 
     linear: eqx.nn.Linear
     stride: int = eqx.field(static=True)
@@ -30,16 +30,16 @@ class _Convolution(eqx.Module):
         self.stride = stride
 
     def __call__(self, x: jax.Array) -> jax.Array:
-        """(T, inputs) to (T / stride, outputs)."""
+        """The output (T / stride, outputs) for x (T, inputs)."""
         n, side = len(x), _KERNEL // 2
         padded = jnp.pad(x, ((side, side), (0, 0)))
-        # One product of matrices: faster on a processor than a convolution.
+        # As one matrix product, which is faster than a convolution on a CPU.
         seen = [padded[k : k + n : self.stride] for k in range(_KERNEL)]
         return _rows(self.linear, jnp.concatenate(seen, axis=1))
 
 
 class _Block(eqx.Module):
-    """Two convolutions with what is known between them, and the input added."""
+    """A residual block: two convolutions, with FiLM after the first."""
 
     first: _Convolution
     second: _Convolution
@@ -54,7 +54,7 @@ class _Block(eqx.Module):
         self.past = None if inputs == outputs else eqx.nn.Linear(inputs, outputs, key=keys[3])
 
     def __call__(self, x: jax.Array, known: jax.Array) -> jax.Array:
-        """(T, inputs) to (T, outputs)."""
+        """The output (T, outputs) for x (T, inputs) and the conditioning ``known`` (known,)."""
         scale, shift = jnp.split(self.film(known), 2)
         inner = jax.nn.silu(_normalised(self.first(x)) * (1.0 + scale) + shift)
         inner = jax.nn.silu(_normalised(self.second(inner)))
@@ -62,7 +62,7 @@ class _Block(eqx.Module):
 
 
 class UNet(eqx.Module):
-    """From a sequence (T, actions), the noise step and the features to a sequence (T, actions)."""
+    """The U-Net: predicts a sequence (T, actions) from a noisy one, the noise step and features."""
 
     read: eqx.nn.MLP
     begin: _Convolution
@@ -73,7 +73,14 @@ class UNet(eqx.Module):
     end: eqx.nn.Linear
 
     def __init__(self, features: int, actions: int, channels: int, width: int) -> None:
-        """Of so many features and numbers an action."""
+        """Make a network.
+
+        Args:
+            features: number of features.
+            actions: numbers of an action.
+            channels: at full length; twice as many at a half and a quarter of it.
+            width: of the layers that read the features.
+        """
         keys = jax.random.split(jax.random.key(0), 9)
         c, known = channels, width
         self.read = eqx.nn.MLP(
@@ -87,25 +94,25 @@ class UNet(eqx.Module):
         self.end = eqx.nn.Linear(c, PATCH * actions, key=keys[0])
 
     def __call__(self, x: jax.Array, level: jax.Array, features: jax.Array) -> jax.Array:
-        """The velocity (T, actions) of x at a noise step, given the features (n,)."""
+        """The velocity (T, actions) of x (T, actions) at a noise step, given the features (n,)."""
         known = self.read(jnp.concatenate([features, _embedded(level)]))
         shape = x.shape
-        whole = self.down[0](self.begin(x.reshape(len(x) // PATCH, -1)), known)
-        half = self.down[1](self.shorten[0](whole), known)
+        full = self.down[0](self.begin(x.reshape(len(x) // PATCH, -1)), known)
+        half = self.down[1](self.shorten[0](full), known)
         x = self.middle(self.shorten[1](half), known)
-        for block, passed in zip(self.up, (half, whole), strict=True):
-            x = block(jnp.concatenate([jnp.repeat(x, 2, axis=0), passed], axis=1), known)
+        for block, skip in zip(self.up, (half, full), strict=True):
+            x = block(jnp.concatenate([jnp.repeat(x, 2, axis=0), skip], axis=1), known)
         return _rows(self.end, x).reshape(shape)
 
 
 def _rows(linear: eqx.nn.Linear, x: jax.Array) -> jax.Array:
-    """A layer for each step of x (T, inputs)."""
+    """A linear layer applied to each step of x (T, inputs)."""
     assert linear.bias is not None
     return x @ linear.weight.T + linear.bias
 
 
 def _normalised(x: jax.Array) -> jax.Array:
-    """Groups of the channels of x (T, c) with mean 0 and variance 1."""
+    """Group normalisation of x (T, c): groups of channels get mean 0 and variance 1."""
     groups = x.reshape(len(x), _GROUPS, -1)
     mean = groups.mean(axis=(0, 2), keepdims=True)
     variance = jnp.square(groups - mean).mean(axis=(0, 2), keepdims=True)
@@ -113,6 +120,6 @@ def _normalised(x: jax.Array) -> jax.Array:
 
 
 def _embedded(level: jax.Array) -> jax.Array:
-    """Sines and cosines (2 frequencies,) of a noise step."""
+    """The embedding (EMBEDDED,) of a noise step: sines and cosines."""
     rates = _SLOWEST ** (-jnp.arange(_FREQUENCIES) / (_FREQUENCIES - 1))
     return jnp.concatenate([jnp.sin(level * rates), jnp.cos(level * rates)])

@@ -1,4 +1,4 @@
-"""The learning curve of a policy."""
+"""Picture of a policy's learning curve."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ def draw_losses(path: Path | str, losses: Sequence[Sequence[float]], method: str
     """Draw the losses of a training over its steps.
 
     Args:
-        path: of the PNG. losses: rows of step, loss, and validation or NaN.
-        method: of the design.
+        path: of the PNG.
+        losses: rows of step, training loss, and validation loss or NaN.
+        method: method of the design, for the title.
 
     Raises:
         BadInput: ``path`` can't be written.

@@ -1,4 +1,4 @@
-"""A trained policy: targets from observations, and the file that it is kept in."""
+"""A trained policy: targets of the pusher from observations, and its checkpoint."""
 
 from __future__ import annotations
 
@@ -33,23 +33,24 @@ from galley.learning.policy.windows import Scale
 from galley.planar.pushing.config import PushConfig, config_of_record, config_record
 from galley.planar.pushing.simulation import State
 
-FORMAT = 1  # of a checkpoint
+FORMAT = 1  # version of a checkpoint's format
 COMMAND = "galley push train"
 ACTION = 2  # numbers of a target
 
 
 @dataclass(eq=False)
 class Policy:
-    """Says where the pusher is driven to: ``reset`` begins an episode, ``act`` is a step of it.
+    """A policy for pushing: ``reset`` begins an episode, ``act`` returns the pusher's next target.
 
     Attributes:
-        config: the table, of its training unless ``on`` another.
-        design: what it sees, and how far it looks ahead.
-        scale: of the network's numbers.
-        network: the moving average of the weights.
-        history: of the training: its settings, the data's digest, losses.
-        plans: predictions in this episode.
-        stages: (k, prediction_horizon, 2) m, the last prediction, from noise to targets.
+        config: the table: that of the training, or another one set by ``on``.
+        design: observations and horizons.
+        scale: maps features and targets to the network's numbers and back.
+        network: the network, with the moving average of the weights.
+        history: settings, digest of the data, and losses of the training.
+        plans: number of predictions in this episode.
+        stages: (k, prediction_horizon, 2), the last prediction from noise to targets, in the world,
+            m.
     """
 
     config: PushConfig
@@ -65,26 +66,26 @@ class Policy:
         self.on(self.config)
 
     def on(self, config: PushConfig) -> Policy:
-        """Itself, at the beginning of an episode on another table."""
+        """Set another table and begin an episode; returns the policy itself."""
         self.config, self._views = config, Views(config, self.design)
         self.reset(0)
         return self
 
     def reset(self, seed: int = 0) -> None:
-        """Begin an episode; all that is random in it comes from the seed."""
+        """Begin an episode; its random numbers come from the seed alone."""
         self._seen: deque[Array] = deque(maxlen=self.design.observation_horizon)
         self._left: list[Array] = []
         self._key, self.plans = jax.random.key(seed), 0
         self.stages = np.empty((0, self.design.prediction_horizon, ACTION))
 
     def act(self, observation: ArrayLike) -> Array:
-        """The next target (2,) m, on the table.
+        """The next target (2,), m, on the table.
 
         Args:
-            observation: as ``galley/Push-v0`` gives it, of the kind that the design says.
+            observation: of ``galley/Push-v0``, of the kind that the design has.
 
         Raises:
-            ValueError: an observation of another shape, or not finite.
+            ValueError: the observation has the wrong shape or isn't finite.
         """
         seen = np.asarray(observation, dtype=np.float64)
         if seen.shape != (self._views.size,) or not np.isfinite(seen).all():
@@ -93,13 +94,15 @@ class Policy:
                 f"observation = {seen.tolist()}: must be {size} finite numbers, {kind}"
             )
         self._seen.append(seen)
+        # Predict only once the last prediction's actions are used up.
         if not self._left:
             self._plan()
         target: Array = self._left.pop(0)
         return target
 
     def _plan(self) -> None:
-        """Predict anew, from the last observations."""
+        """Predict from the last observations, and set the next ``action_horizon`` targets."""
+        # At the beginning the first observation stands for the missing ones, as in training.
         missing = self.design.observation_horizon - len(self._seen)
         seen = np.array([*[self._seen[0]] * missing, *self._seen])
         features, frame = self._views.features(seen[None])
@@ -108,24 +111,26 @@ class Policy:
         stages = self.scale.metres(np.asarray(numbers))
         self.stages = self._views.placed(stages, np.repeat(frame, len(stages), axis=0))
         self.plans += 1
+        # The first predicted action belongs to the first observation, which is in the past.
         first = self.design.observation_horizon - 1
         targets = self.stages[-1, first : first + self.design.action_horizon]
         self._left = list(np.clip(targets, 0.0, (self.config.width, self.config.height)))
 
     def observed(self, state: State) -> Array:
-        """What it is to see (size,) of a state of one table."""
+        """The observation (size,) of the policy for the state of one table."""
         x, y, theta = state.body[:, 0]
         row = np.array([[*state.pusher[:, 0], x, y, np.remainder(theta, 2.0 * np.pi)]])
-        found: Array = self._views.observed(row)[0]
-        return found
+        observation: Array = self._views.observed(row)[0]
+        return observation
 
 
 class Driver:
     """A policy as a demonstrator, for ``roll_out``.
 
     Attributes:
-        policy: that drives. stages: of the prediction that each step is from, see ``Policy``.
-        seconds: that each prediction took.
+        policy: the policy that drives.
+        stages: for each step, those of its prediction, see ``Policy``.
+        seconds: time of each prediction, s.
     """
 
     def __init__(self, policy: Policy) -> None:
@@ -133,13 +138,13 @@ class Driver:
         self.reset(0)
 
     def reset(self, seed: int) -> None:
-        """Begin an episode."""
+        """Begin an episode of the policy with a seed."""
         self.policy.reset(seed)
         self.stages: list[Array] = []
         self.seconds: list[float] = []
 
     def act(self, state: State) -> Array:
-        """The next target (2,) m."""
+        """The next target of the pusher (2,), m, for the state of one table."""
         before, began = self.policy.plans, perf_counter()
         target = self.policy.act(self.policy.observed(state))
         if self.policy.plans > before:
@@ -149,7 +154,7 @@ class Driver:
 
 
 def denoised(network: UNet, features: jax.Array, key: jax.Array, design: Design) -> jax.Array:
-    """Stages (k, prediction_horizon, 2) of one prediction, as numbers; the last has no noise."""
+    """Stages (k, prediction_horizon, 2) of a prediction, noisiest first, in network numbers."""
     shape = (design.prediction_horizon, ACTION)
     if design.method == "cloning":
         return network(jnp.zeros(shape), jnp.zeros(()), features)[None]
@@ -163,17 +168,17 @@ def denoised(network: UNet, features: jax.Array, key: jax.Array, design: Design)
 
 
 def empty_network(config: PushConfig, design: Design) -> UNet:
-    """The structure of a design's network, with shapes and types in place of weights."""
+    """The structure of a design's network, with shapes and dtypes in place of weights."""
     views = Views(config, design)
     start = np.zeros((1, design.observation_horizon, 5))
-    seen = np.stack([views.observed(each) for each in start])
+    seen = np.stack([views.observed(states) for states in start])
     inputs = views.features(seen)[0].shape[1]
-    found: UNet = eqx.filter_eval_shape(UNet, inputs, ACTION, design.channels, design.width)
-    return found
+    network: UNet = eqx.filter_eval_shape(UNet, inputs, ACTION, design.channels, design.width)
+    return network
 
 
 def save_policy(path: Path | str, policy: Policy) -> None:
-    """Write a checkpoint: weights as safetensors, all else as JSON in the file's header.
+    """Write a checkpoint: weights as safetensors, the rest as JSON in the file's header.
 
     Raises:
         BadInput, OSError: as ``domain.files.atomic_file``.
@@ -190,7 +195,7 @@ def save_policy(path: Path | str, policy: Policy) -> None:
 
 
 def load_policy(path: Path | str) -> Policy:
-    """Read what ``save_policy`` has written.
+    """Read a checkpoint of ``save_policy``.
 
     Raises:
         BadInput: the file is missing, damaged, of another kind or format.
@@ -202,8 +207,8 @@ def load_policy(path: Path | str) -> Policy:
         config, design = config_of_record(settings["table"]), Design(**settings["design"])
         network = empty_network(config, design)
         inputs = int(network.read.layers[0].weight.shape[1]) - EMBEDDED
-        said = design.prediction_horizon, ACTION
-        shapes = {"middle": (inputs,), "spread": (inputs,), "low": said, "high": said}
+        outputs = design.prediction_horizon, ACTION
+        shapes = {"middle": (inputs,), "spread": (inputs,), "low": outputs, "high": outputs}
         parts = {name: arrays[f"scale.{name}"] for name in shapes}
         for name, wanted in shapes.items():
             if parts[name].shape != wanted or not np.isfinite(parts[name]).all():

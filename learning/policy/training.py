@@ -1,8 +1,8 @@
-"""Training of a policy: AdamW, a falling rate, a moving average; resumes where it was stopped.
+"""Training of a policy with AdamW and a moving average of the weights; it can be resumed.
 
-What a step draws depends on seed and number of the step alone, and steps are done in compiled
-portions whose ends are fixed. So a training that goes on from a portion's end does what one does
-that was never stopped, to the last bit.
+The batch and the noise of a step depend on the seed and the number of the step alone, and steps run
+in compiled portions with fixed ends. So a training that resumes at the end of a portion gives the
+same weights as one without interruption, to the last bit.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from galley.learning.policy.views import Views
 from galley.learning.policy.windows import Scale, Track, digest, learned
 from galley.planar.pushing.config import PushConfig, config_record
 
-_EVALUATIONS = 50  # in a whole training
-_VALIDATED = 4096  # windows at most that a validation looks at
-_AGAIN = 8  # noises for each of them
+_EVALUATIONS = 50  # portions of a whole training, each with an evaluation
+_VALIDATED = 4096  # windows of a validation, at most
+_AGAIN = 8  # random noises for each of these windows
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,10 @@ class Progress:
     """The state after a portion of the training; losses are mean squares of the network's errors.
 
     Attributes:
-        step, steps: done, and in all.
-        training: mean over the portion. validation: of the moving average, on held-out episodes;
-            NaN without any.
+        step: steps done.
+        steps: steps in all.
+        training: mean loss over the portion.
+        validation: loss of the moving average on episodes held out; NaN without any.
     """
 
     step: int
@@ -59,13 +60,13 @@ class Progress:
     validation: float
 
     def line(self) -> str:
-        """For a terminal."""
+        """The progress as a line for a terminal."""
         validation = "" if isnan(self.validation) else f"  validation {self.validation:.4f}"
         return f"step {self.step}/{self.steps}  loss {self.training:.4f}{validation}"
 
 
 class _State(NamedTuple):
-    """All that the next step depends on."""
+    """Everything that the next step depends on: weights, their average, the optimiser's state."""
 
     weights: Any
     average: Any
@@ -73,14 +74,24 @@ class _State(NamedTuple):
 
 
 class Trainer:
-    """A training, from its beginning or from a file.
+    """A training, from its beginning or from a file of ``save``.
 
     Args:
         tracks: the episodes.
-        config: of their table. design: of the policy. training: how.
+        config: of their table.
+        design: of the policy.
+        training: steps, batch, rate and so on.
 
     Raises:
         ValueError: there are too few episodes.
+
+    Attributes:
+        scale: of features and targets, from the data.
+        windows: number of training windows.
+        episodes: number of episodes, with those held out.
+        data: digest of the episodes.
+        state: weights, their average, and the optimiser's state.
+        losses: (step, training loss, validation loss) after each portion.
     """
 
     def __init__(
@@ -112,17 +123,17 @@ class Trainer:
 
     @property
     def step(self) -> int:
-        """Steps done."""
+        """Number of steps done so far."""
         return self.losses[-1][0] if self.losses else 0
 
     @property
     def parameters(self) -> int:
-        """Of the network."""
+        """Number of weights of the network."""
         return sum(leaf.size for _, leaf in named_arrays(self.state.weights))
 
     @property
     def policy(self) -> Policy:
-        """As it is now."""
+        """The policy at the present step, with the moving average of the weights."""
         network: UNet = eqx.combine(self.state.average, self._static)
         history = {
             **self._settings(),
@@ -134,7 +145,7 @@ class Trainer:
         return Policy(self.config, self.design, self.scale, network, history)
 
     def run(self) -> Iterator[Progress]:
-        """Train to the end; yields after each portion.
+        """Train to the end; yields the progress after each portion.
 
         Raises:
             ValueError: the loss diverged.
@@ -152,13 +163,13 @@ class Trainer:
             if self._held is not None:
                 value = float(_value(self.state.average, self._static, self._held, self.design))
             if not isfinite(loss := float(mean)):
-                what = f"the loss diverged at step {done + count}"
-                raise ValueError(f"{what}; a lower --learning-rate helps")
+                reason = f"the loss diverged at step {done + count}"
+                raise ValueError(f"{reason}; a lower --learning-rate helps")
             self.losses.append((done + count, loss, value))
             yield Progress(self.step, steps, loss, value)
 
     def save(self, path: Path | str) -> None:
-        """Write all that the next step depends on.
+        """Write everything that the next step depends on to a checkpoint.
 
         Raises:
             BadInput, OSError: as ``domain.files.atomic_file``.
@@ -168,7 +179,7 @@ class Trainer:
         write_checkpoint(path, FORMAT, settings, arrays)
 
     def resume(self, path: Path | str) -> None:
-        """Go on from what ``save`` has written.
+        """Resume from a checkpoint of ``save``.
 
         Raises:
             BadInput: the file is missing, damaged, or of another training.
@@ -180,22 +191,23 @@ class Trainer:
             self.losses = [(int(step), float(a), float(b)) for step, a, b in settings["losses"]]
 
     def check_made(self, path: Path | str) -> None:
-        """Check that a checkpoint is what this training makes.
+        """Check that the checkpoint of a policy is the result of this training.
 
         Raises:
-            BadInput: it is not.
+            BadInput: it isn't.
         """
         settings, _ = read_checkpoint(path, FORMAT, COMMAND)
         self._check(path, settings.get("history", {}))
 
     def _check(self, path: Path | str, settings: Mapping[str, Any]) -> None:
+        """Raise BadInput if the settings of a file aren't those of this training."""
         for name, ours in self._settings().items():
             if (theirs := settings.get(name)) != ours:
-                what = f"is of a training with {_difference(theirs, ours) or f'other {name}'}"
-                raise BadInput.one(path, f"{what}; remove it, or choose another name")
+                reason = f"is of a training with {_difference(theirs, ours) or f'other {name}'}"
+                raise BadInput.one(path, f"{reason}; remove it, or choose another name")
 
     def _settings(self) -> dict[str, Any]:
-        """All that the weights depend on, as data of JSON."""
+        """Everything that the weights depend on, as data of JSON."""
         return {
             "design": asdict(self.design),
             "training": asdict(self.training),
@@ -208,7 +220,7 @@ class Trainer:
 
 
 def _difference(theirs: Any, ours: Any) -> str:
-    """The first of two records' differences, in words."""
+    """The first difference of two records in words; empty without one."""
     if not isinstance(theirs, dict) or not isinstance(ours, dict):
         return ""
     for name in ours:
@@ -218,6 +230,7 @@ def _difference(theirs: Any, ours: Any) -> str:
 
 
 def _optimiser(training: Training) -> optax.GradientTransformation:
+    """AdamW with clipped gradients; the rate rises at first, then falls along a cosine."""
     warm = max(1, min(500, training.steps // 20))
     rate = optax.warmup_cosine_decay_schedule(0.0, training.learning_rate, warm, training.steps)
     adam = optax.adamw(rate, b1=0.9, b2=0.95, weight_decay=training.decay)
@@ -225,10 +238,10 @@ def _optimiser(training: Training) -> optax.GradientTransformation:
 
 
 def average_of(average: Any, weights: Any, step: jax.Array, most: float) -> Any:
-    """The moving average of weights after step ``step``, from 0.
+    """The moving average of the weights after step ``step``, from 0.
 
-    Its memory grows with the training, min(most, (1 + step) / (10 + step)), so that the random
-    weights of the beginning are soon forgotten.
+    The share of the old average is min(most, (1 + step) / (10 + step)). It grows with the training,
+    so that the random initial weights are soon forgotten.
     """
     keep = jnp.minimum(most, (1.0 + step) / (10.0 + step))
     return jax.tree.map(lambda a, w: keep * a + (1.0 - keep) * w, average, weights)
@@ -237,21 +250,22 @@ def average_of(average: Any, weights: Any, step: jax.Array, most: float) -> Any:
 def errors(
     network: UNet, features: jax.Array, targets: jax.Array, key: jax.Array, design: Design
 ) -> jax.Array:
-    """Mean square of the network's error on windows (n, f), (n, T, 2), with noise from the key."""
+    """Mean square error of the network on features (n, f), targets (n, T, 2); noise by ``key``."""
     if design.method == "cloning":
         zeros = jnp.zeros(targets.shape)
-        said = jax.vmap(network)(zeros, jnp.zeros(len(targets)), features)
-        return jnp.mean(jnp.square(said - targets))
+        predicted = jax.vmap(network)(zeros, jnp.zeros(len(targets)), features)
+        return jnp.mean(jnp.square(predicted - targets))
     at, noise = jax.random.split(key)
     level = jax.random.randint(at, (len(targets),), 0, design.noise_steps)
     kept = jnp.asarray(cosine_schedule(design.noise_steps), jnp.float32)[level]
     x, v = noised(targets, jax.random.normal(noise, targets.shape), kept[:, None, None])
-    said = jax.vmap(network)(x, level.astype(jnp.float32), features)
-    return jnp.mean(jnp.square(said - v))
+    predicted = jax.vmap(network)(x, level.astype(jnp.float32), features)
+    return jnp.mean(jnp.square(predicted - v))
 
 
 @reproducible
 def _value(weights: Any, static: Any, rows: tuple[jax.Array, jax.Array], design: Design) -> Any:
+    """The validation loss: mean error on features and targets, over fixed noises."""
     network = eqx.combine(weights, static)
     keys = jax.random.split(jax.random.key(1), 1 if design.method == "cloning" else _AGAIN)
     return jax.lax.map(lambda key: errors(network, *rows, key, design), keys).mean()
@@ -267,14 +281,22 @@ def _portion(
     design: Design,
     training: Training,
 ) -> tuple[_State, jax.Array]:
-    """``count`` steps from step ``first`` on, each on windows drawn by its number; mean loss."""
+    """Do ``count`` steps of gradient descent from step ``first`` on.
+
+    Each step draws its batch and noise by its own number, takes the gradient of the error, updates
+    weights and optimiser, and then the moving average.
+
+    Returns:
+        The new state, and the mean loss.
+    """
     optimiser, root = _optimiser(training), jax.random.key(training.seed)
 
     def step(i: jax.Array, carry: tuple[_State, jax.Array]) -> tuple[_State, jax.Array]:
         state, total = carry
+        # The key depends on the step alone, so a resumed training draws the same.
         draw, noise = jax.random.split(jax.random.fold_in(root, i))
         drawn = jax.random.randint(draw, (training.batch,), 0, len(rows[0]))
-        features, targets = (each[drawn] for each in rows)
+        features, targets = (array[drawn] for array in rows)
 
         def loss(weights: Any) -> jax.Array:
             return errors(eqx.combine(weights, static), features, targets, noise, design)
@@ -291,10 +313,12 @@ def _portion(
 
 
 def train(trainer: Trainer, each: Callable[[Progress], None], resume: Path | str) -> Policy:
-    """Train to the end, with a file from which a stopped training goes on.
+    """Train to the end, with a file from which an interrupted training resumes.
 
     Args:
-        each: called after every portion. resume: the file, written after every portion.
+        trainer: the training.
+        each: called with the progress after every portion.
+        resume: the file, written after every portion.
     """
     if Path(resume).exists():
         trainer.resume(resume)

@@ -1,9 +1,9 @@
-"""What a policy's network sees and says: numbers from observations, and targets from numbers.
+"""The inputs and outputs of a policy's network: features of observations, and frames of targets.
 
-A policy that works in the frame of the body sees the pusher, the earlier poses and the goal from
-the body, as it lies at the last observation: the place of a contact is then the same wherever the
-body lies. Its targets are seen from the pusher, along the body's axes. Of earlier pushers it sees
-how far they are from the last one, which is the velocity.
+In the frame ``body``, the pusher, the earlier poses of the body and the goal are relative to the
+body at the last observation. So a contact has the same features wherever the body is. Targets are
+relative to the pusher, along the body's axes. Earlier positions of the pusher are relative to the
+last one, which stands for the velocity.
 """
 
 from __future__ import annotations
@@ -20,10 +20,13 @@ from galley.planar.pushing.config import PushConfig
 
 @dataclass(frozen=True)
 class Views:
-    """Of one table and design. Poses are (n, 3): x, y of the centroid (m), angle (rad).
+    """Features and frames for one table and design.
+
+    Poses are (n, 3): x, y of the centroid (m), angle (rad).
 
     Attributes:
-        config: of the table. design: of the policy.
+        config: of the table.
+        design: of the policy.
     """
 
     config: PushConfig
@@ -31,27 +34,31 @@ class Views:
 
     @cached_property
     def _outline(self) -> Array:
-        """(k, 2) m about the centroid."""
+        """Vertices of the body (k, 2) about the centroid, m."""
         shape = self.config.shape
         return np.asarray(shape.vertices - shape.mass_properties(1.0).centroid)
 
     @property
     def size(self) -> int:
-        """Numbers of an observation."""
+        """Number of values of an observation."""
         return 5 if self.design.observation == "state" else 2 * len(self._outline) + 2
 
     def observed(self, states: Array) -> Array:
-        """Observations (n, size), as the environment's, of rows (n, 5) of its ``state``."""
+        """Observations (n, size) as of the environment, from rows (n, 5) of its ``state``."""
         if self.design.observation == "state":
             return states
         points = _placed(self._outline, states[:, 2:])
         return np.column_stack([points.reshape(len(states), -1), states[:, :2]])
 
     def features(self, observations: Array) -> tuple[Array, Array]:
-        """Numbers (n, f) that the network sees, and the pose (n, 3) of the frame of its targets.
+        """Features of observations, and the frames of the targets.
 
         Args:
-            observations: (n, observation_horizon, size), the last one last.
+            observations: (n, observation_horizon, size), in the order of time.
+
+        Returns:
+            Features (n, f), and poses (n, 3) of the frames of the targets: at the last pusher, with
+            the axes of the body or the world.
         """
         n, horizon, _ = observations.shape
         flat = observations.reshape(n * horizon, -1)
@@ -63,7 +70,7 @@ class Views:
         seen[:, :-1] -= seen[:, -1:]
         columns = [seen.reshape(n, -1)]
         shown = self._shown(poses, frames).reshape(n, horizon, -1)
-        if body:  # the last pose is that of the frame
+        if body:  # the last pose is the frame itself, so it is left out
             goal = np.tile(self.config.goal, (n, 1))
             columns += [shown[:, :-1].reshape(n, -1), self._shown(goal, frame)]
         else:
@@ -73,7 +80,7 @@ class Views:
 
     @staticmethod
     def seen(points: Array, frame: Array) -> Array:
-        """Points (n, k, 2) of the world, from frames (n, 3)."""
+        """Points (n, k, 2) of the world, seen from frames (n, 3)."""
         c, s = np.cos(frame[:, 2:]), np.sin(frame[:, 2:])
         x, y = np.moveaxis(points - frame[:, None, :2], 2, 0)
         return np.stack([c * x + s * y, c * y - s * x], axis=2)
@@ -86,7 +93,7 @@ class Views:
         return np.stack([c * x - s * y, s * x + c * y], axis=2) + frame[:, None, :2]
 
     def _read(self, flat: Array) -> tuple[Array, Array]:
-        """Pushers (n, 2) and poses (n, 3) of observations (n, size)."""
+        """Positions of the pusher (n, 2), poses of the body (n, 3) of observations (n, size)."""
         if self.design.observation == "state":
             return flat[:, :2], flat[:, 2:]
         points = flat[:, :-2].reshape(len(flat), -1, 2)
@@ -100,7 +107,7 @@ class Views:
         return flat[:, -2:], poses
 
     def _shown(self, poses: Array, frames: Array) -> Array:
-        """Poses (n, 3) in frames (n, 3) as numbers (n, m) without a jump at a whole turn."""
+        """Poses (n, 3) in frames (n, 3) as features (n, m), continuous over whole turns."""
         if self.design.observation == "keypoints":
             return self.seen(_placed(self._outline, poses), frames).reshape(len(poses), -1)
         turn = poses[:, 2] - frames[:, 2]
@@ -109,5 +116,5 @@ class Views:
 
 
 def _placed(outline: Array, poses: Array) -> Array:
-    """An outline's vertices (n, k, 2) in the world, at poses (n, 3)."""
+    """Vertices (n, k, 2) of an outline (k, 2) at poses (n, 3), in the world."""
     return Views.placed(np.broadcast_to(outline, (len(poses), *outline.shape)), poses)

@@ -38,7 +38,7 @@ control step from sense.time, sense.position, sense.velocity and sense.sensor, i
 
 
 def _read(name: str, quantity: Quantity) -> Any:
-    """A reader of a quantity."""
+    """A function that reads an option's text as a quantity."""
 
     def read(text: str) -> float:
         try:
@@ -50,14 +50,14 @@ def _read(name: str, quantity: Quantity) -> Any:
 
 
 def _world() -> Any:
-    """Options that are the parameters of ``Finger``; None where they aren't given."""
+    """Options for the parameters of ``Finger``; None if they aren't given."""
     options: list[tuple[str, Any, Any]] = []
-    for each in parameters(Finger):
-        quantity = each.metadata["quantity"]
-        about = f"Set the {each.metadata['about']}. Default: {each.default:g}."
+    for field in parameters(Finger):
+        quantity = field.metadata["quantity"]
+        about = f"Set the {field.metadata['about']}. Default: {field.default:g}."
         unit = quantity.unit.upper() if quantity.unit != "1" else "RATIO"
-        kind = Annotated[float, _read(each.name, quantity), unit] | None
-        options.append((each.name, kind, option(None, about)))
+        kind = Annotated[float, _read(field.name, quantity), unit] | None
+        options.append((field.name, kind, option(None, about)))
     for name, default in (("finger", "0 1"), ("object", "0.02 0")):
         about = f"Set the drag of the {name}, N s/m and N s^2/m^2. Default: {default}."
         drag = option(None, about, ("LINEAR", "QUADRATIC"), type=float)
@@ -67,7 +67,7 @@ def _world() -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Output(Animation):
-    """Film and samples."""
+    """Options of the film and the samples."""
 
     video: bool = video_option()
     rate: SampleRate = more(1000.0, "Sample at this rate.")
@@ -75,10 +75,10 @@ class Output(Animation):
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley touch``.
+    """Options of ``galley touch``.
 
     Raises:
-        argparse.ArgumentTypeError: they don't go together.
+        argparse.ArgumentTypeError: options exclude each other.
     """
 
     example: Literal["wall", "push"] | None = argument("Run one of the examples.", default=None)
@@ -126,7 +126,7 @@ def command(options: Options) -> int:
 
 
 def _task(options: Options) -> tuple[Finger, float, Any]:
-    """The finger, until when (s), and what pushes it."""
+    """The finger, the duration of the run (s), and the force on the finger."""
     from galley.planar.finger.examples import EXAMPLES
 
     example = EXAMPLES.get(str(options.example))
@@ -180,16 +180,16 @@ def _profile(path: Path) -> Any:
     from galley.domain.files import read_pairs
     from galley.planar.finger import Profile
 
-    what = "a time and a force"
+    expected = "a time and a force"
     pairs: list[tuple[float, float]] = []
-    for line, time, force in read_pairs(path, what):
+    for line, time, force in read_pairs(path, expected):
         pairs.append((time, force))
         try:
             Profile.of(pairs[-3:])
         except ValueError as error:
             raise BadInput.one(path, str(error).partition(": ")[2], line) from None
     if not pairs:
-        raise BadInput.one(path, f"is empty, expected {what} a line")
+        raise BadInput.one(path, f"is empty, expected {expected} a line")
     return Profile.of(pairs)
 
 
@@ -211,7 +211,7 @@ def _write(output: Output, trace: Trace, folder: Path, title: str, printer: Prin
     trace.write_events(folder / "events.csv")
     trace.write(folder / "samples.csv", output.rate)
     if trace.end == 0.0:
-        return  # nothing to be seen
+        return  # a run without duration has no figure and no film
     draw_touch(trace, folder / "touch.png", title)
     if output.video:
         path = folder / f"touch{output.suffix}"

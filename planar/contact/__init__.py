@@ -1,11 +1,11 @@
-"""Contact in the plane: penalty forces at virtual contacts, implicit steps, gradients of it all.
+"""Contact in the plane: penalty forces at virtual contacts, implicit steps, gradients of runs.
 
 Needs the extra ``planar`` (JAX).
 
 - ``shapes``: signed distance functions; ``bodies``: ``Body2D``, ``Contact``, ``World``
 - ``virtual_contacts``: where two bodies touch; ``forces``: how hard
 - ``steps``: BDF1 and BDF2; ``simulation``: ``simulate``, ``value_and_gradient``
-- ``setup``: a world with all that a run needs: ``demonstrations``, or a ``scene`` from a file
+- ``setup``: a world with all that a run needs, from ``demonstrations`` or a ``scene`` file
 - ``record``: a run as plain arrays; ``pictures``: its figure and film
 
 For use as a library::

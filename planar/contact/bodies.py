@@ -1,6 +1,6 @@
-"""Bodies, the law of contact between two of them, and the world that they are in.
+"""The world: bodies, and the law of contact of each pair.
 
-Everything is a frozen pytree whose numbers can be differentiated, batched and replaced. A pose
+All are frozen pytrees, whose numbers can be differentiated, batched and replaced. A pose
 is (x, y, angle) of the body's frame B in the world W, in m and rad; the origin of B is the centre
 of mass. A velocity is (m/s, m/s, rad/s).
 """
@@ -51,19 +51,19 @@ class Points(StrEnum):
 
 
 def _parameter(default: float, quantity: Quantity, about: str) -> Any:
-    """``galley.domain.parameters.parameter``, for a leaf of a pytree."""
+    """A field as of ``galley.domain.parameters.parameter``, for a leaf of a pytree."""
     metadata = {"quantity": quantity, "about": about}
     return eqx.field(default=default, converter=numbers, metadata=metadata)
 
 
 class _Checked(eqx.Module):
     def __check_init__(self) -> None:
-        for each in parameters(self):
-            checked(each.name, getattr(self, each.name), each.metadata["quantity"])
+        for field in parameters(self):
+            checked(field.name, getattr(self, field.name), field.metadata["quantity"])
 
 
 class Contact(_Checked):
-    """How two bodies press and rub on one another.
+    """The law of contact between two bodies: normal force and friction.
 
     With the depth d of penetration (m), its rate d' and the relative tangential velocity v at a
     point of weight w (the weights of all points of a pair sum to 1):
@@ -75,17 +75,17 @@ class Contact(_Checked):
     a k_n already, and a point that sticks creeps at |v| = f_t / (w k_t).
 
     Attributes:
-        stiffness: k_n, N/m.
-        damping: k_d, N s/m^2.
-        friction_viscosity: k_t, N s/m.
-        friction: mu.
-        still: e, m/s, below which friction fades.
-        softness: a, m: the temperature in depth; the force reaches so far out. Towards 0 it is
-            the penalty max(d, 0).
-        spread: tau, m: the temperature along the surfaces. Virtual contacts are points of the
-            density exp(-L / tau), L as in ``virtual_contacts``; towards 0 all are its minimum.
-        count: number of points; on the perimeter of each body at least so many.
-        points: where they are.
+        stiffness: k_n, N/m. Larger: bodies sink less, but steps converge less easily.
+        damping: k_d, N s/m^2. Larger: impacts lose more energy.
+        friction_viscosity: k_t, N s/m. Larger: a sticking point creeps less.
+        friction: coefficient mu.
+        still: speed e below which friction fades, m/s. Larger: smoother, but bodies creep faster.
+        softness: a, m: how far out the normal force reaches. Towards 0 the law becomes the penalty
+            k_n max(d, 0); larger is smoother.
+        spread: tau, m: how far the points spread along the surfaces, with the density
+            exp(-L / tau), L as in ``virtual_contacts``; towards 0 all are at its minimum.
+        count: number of points; on a perimeter the least number on each body.
+        points: where the points are.
     """
 
     stiffness: Any = _parameter(1e3, STIFFNESS, "normal stiffness")
@@ -104,15 +104,15 @@ class Contact(_Checked):
 
 
 class Support(_Checked):
-    """Friction of a body that lies on a horizontal plane: an ellipsoidal limit surface.
+    """Support friction of a body that lies on a horizontal plane: an ellipsoidal limit surface.
 
-    The formula is that of ``planar.geometry.support``, whose ``support_friction`` has the numbers
+    ``planar.geometry.support`` has the formula, and ``support_friction`` there computes the numbers
     of an outline: ``Support(**vars(support_friction(polygon, mass, friction, still=1e-3)))``.
 
     Attributes:
-        limit: f, N, against pure translation.
-        length: c, m: c f is the torque against pure turning about the centre of mass.
-        still: m/s, below which friction fades; positive, or there is no derivative at rest.
+        limit: f, the friction against pure translation, N.
+        length: c, m; c f is the torque against pure turning about the centre of mass, N m.
+        still: speed below which friction fades, m/s; 0 would leave no derivative at rest.
     """
 
     limit: Any = _parameter(1.0, FORCE_LIMIT, "friction against pure translation")
@@ -120,7 +120,7 @@ class Support(_Checked):
     still: Any = _parameter(1e-3, SLIP_SPEED, "speed below which friction fades")
 
     def wrench(self, velocity: Array) -> Array:
-        """Force and torque (3,) on the body that moves with ``velocity`` (3,)."""
+        """Force and torque (3,), N and N m, on the body that moves with ``velocity`` (3,)."""
         scale = jnp.stack([jnp.ones(()), jnp.ones(()), jnp.asarray(self.length)])
         speed = jnp.sqrt(jnp.sum((scale * velocity) ** 2) + self.still**2)
         return jnp.asarray(-self.limit * scale**2 * velocity / speed)
@@ -130,13 +130,13 @@ class Body2D(eqx.Module):
     """A rigid body: free with a mass, prescribed with a motion, fixed with neither.
 
     Attributes:
-        shape: in frame B, whose origin is the centre of mass.
+        shape: the body's region in frame B, whose origin is the centre of mass.
         mass: kg; None: fixed or prescribed.
         inertia: kg m^2, about the centre of mass.
         pose: X_WB (3,) at the start.
         velocity: (3,) at the start.
-        motion: a function from the time (s) to the pose (3,), or None.
-        support: friction of the plane that it lies on, or None.
+        motion: prescribed pose (3,) as a function of the time (s), or None.
+        support: friction of the plane on which it lies, or None.
         name: for messages and pictures.
     """
 
@@ -174,15 +174,15 @@ class Body2D(eqx.Module):
             name: for messages and pictures.
 
         Raises:
-            ValueError: mass or inertia isn't positive, something doesn't go with the kind of
+            ValueError: mass or inertia isn't positive, an argument doesn't fit the kind of
                 body, or the shape has no closed form for its inertia.
         """
         if mass is None:
             given = {"inertia": inertia is not None, "support": support is not None}
             if not is_traced(velocity):
                 given["velocity"] = bool(np.any(velocity))
-            for what in (key for key, value in given.items() if value):
-                raise ValueError(f"{what}: only a body with a mass has one")
+            for key in (name for name, value in given.items() if value):
+                raise ValueError(f"{key}: only a body with a mass has one")
             self.mass = self.inertia = None
         else:
             if motion is not None:
@@ -192,7 +192,7 @@ class Body2D(eqx.Module):
                 _, centroid, second = _evaluated(shape.moments, shape, mass)
                 inertia = self.mass * second
                 if is_traced(centroid) or np.any(np.abs(centroid) > 1e-12):
-                    shape = Moved(shape, _away(centroid))
+                    shape = Moved(shape, _away(centroid))  # B must be at the centre of mass
             self.inertia = checked("inertia", inertia, INERTIA)
         self.shape = shape
         self.pose = checked("pose", pose, _ANY, (3,))
@@ -203,11 +203,11 @@ class Body2D(eqx.Module):
 
     @property
     def free(self) -> bool:
-        """Whether forces move it."""
+        """Whether forces move the body: it has a mass."""
         return self.mass is not None
 
     def at(self, time: Array) -> tuple[Array, Array]:
-        """Pose and velocity (3,) at a time (s), of a body that isn't free."""
+        """Pose and velocity (3,) at a time (s) of a body that isn't free."""
         motion = self.motion
         if motion is None:
             return jnp.asarray(self.pose), jnp.zeros(3)
@@ -215,27 +215,28 @@ class Body2D(eqx.Module):
 
 
 def _evaluated(function: Callable[[], Any], *inputs: Any) -> Any:
-    """A function's arrays as NumPy's in float64, unless its inputs are traced."""
+    """The result of a function as NumPy arrays in float64; as it is if its inputs are traced."""
     if is_traced(inputs):
         return function()
-    # Inside of a transformation by something else, too, where JAX would trace constants.
+    # Also inside a transformation with respect to something else, where JAX would trace constants.
     with jax.enable_x64(True), jax.ensure_compile_time_eval():
         return jax.tree.map(np.asarray, function())
 
 
 def _away(centroid: Any) -> Any:
-    """The pose that moves a centroid to the origin, traced if that is."""
+    """The pose (3,) that moves a centroid (2,) to the origin; traced if the centroid is."""
     stack = jnp if is_traced(centroid) else np
     return stack.concatenate([-centroid, stack.zeros(1)])
 
 
 class World(eqx.Module):
-    """Bodies, which of them may touch and how, and gravity.
+    """Bodies, the contact law of each pair that may touch, and gravity.
 
     Attributes:
         bodies: at least one of them free.
-        contacts: the law for each pair (first, second) of indices into ``bodies``.
+        contacts: the contact law of each pair.
         gravity: (2,), m/s^2.
+        pairs: indices (first, second) into ``bodies`` of each pair that may touch.
     """
 
     bodies: tuple[Body2D, ...]
@@ -252,14 +253,14 @@ class World(eqx.Module):
         """A world.
 
         Args:
-            bodies: in the order that results have them.
-            contact: one law for each pair of which one is free at least; or a law for each pair
-                of indices that may touch, no other will. None: the defaults of ``Contact``.
+            bodies: in the order in which results have them.
+            contact: one law for all pairs with at least one free body; or a law for each pair of
+                indices, and no other pair can touch. None: the defaults of ``Contact``.
             gravity: (2,), m/s^2.
 
         Raises:
-            ValueError: no body is free, or a pair names none, one body twice, none that is free,
-                or is there twice.
+            ValueError: no body is free; or a pair has a bad index, one body twice or no free body,
+                or is given twice.
         """
         self.bodies = tuple(bodies)
         count = len(self.bodies)
@@ -288,24 +289,24 @@ class World(eqx.Module):
 
     @property
     def free(self) -> tuple[int, ...]:
-        """Indices of the free bodies: those that have controls."""
+        """Indices of the m free bodies, in the order of controls."""
         return tuple(i for i, body in enumerate(self.bodies) if body.free)
 
     def masses(self) -> Array:
-        """Mass, mass and inertia of each free body (m, 3)."""
-        found = [(body.mass, body.mass, body.inertia) for body in self.bodies if body.free]
-        return jnp.asarray(found)
+        """Mass, mass (kg) and inertia (kg m^2) of each free body (m, 3)."""
+        rows = [(body.mass, body.mass, body.inertia) for body in self.bodies if body.free]
+        return jnp.asarray(rows)
 
     def start(self) -> tuple[Array, Array]:
         """Poses and velocities (m, 3) of the free bodies at the start."""
-        found = [self.bodies[i] for i in self.free]
-        return jnp.stack([b.pose for b in found]), jnp.stack([b.velocity for b in found])
+        free = [self.bodies[i] for i in self.free]
+        return jnp.stack([b.pose for b in free]), jnp.stack([b.velocity for b in free])
 
     def complete(self, q: Array, v: Array, time: Array) -> tuple[Array, Array]:
-        """Poses and velocities (b, 3) of all bodies, from those (m, 3) of the free ones."""
-        place = {index: row for row, index in enumerate(self.free)}
+        """Poses and velocities (b, 3) of all bodies, from ``q``, ``v`` (m, 3) of the free ones."""
+        row_of = {index: row for row, index in enumerate(self.free)}
         states = [
-            (q[place[i]], v[place[i]]) if body.free else body.at(time)
+            (q[row_of[i]], v[row_of[i]]) if body.free else body.at(time)
             for i, body in enumerate(self.bodies)
         ]
         return jnp.stack([s[0] for s in states]), jnp.stack([s[1] for s in states])

@@ -13,7 +13,11 @@ _H = 1.0 / 60.0  # s
 
 
 def shape_of(name: str, size: float) -> tuple[Circle | Box | Polygon, float]:
-    """A circle, hexagon or rectangle; how high its centre is when it rests on an edge, m."""
+    """A circle, hexagon or rectangle, and the height of its centre when it lies on an edge, m.
+
+    Raises:
+        ValueError: an unknown name.
+    """
     match name:
         case "circle":
             return Circle(size), size
@@ -25,18 +29,19 @@ def shape_of(name: str, size: float) -> tuple[Circle | Box | Polygon, float]:
 
 
 def lift(shape: str, friction: float, points: Points, force: float, steps: int) -> Setup:
-    """A platform of 0.5 kg on the ground, with a body of 0.1 kg on it, is lifted by a force that
-    grows from 0.
+    """A platform on the ground, with a body on it, under a lifting force that grows from 0.
+
+    The platform has 0.5 kg, the body 0.1 kg.
 
     Args:
-        shape: circle, hexagon or rectangle, 1.5 m.
-        friction: coefficient, of both contacts.
-        points: of the contact between platform and body.
-        force: N, at the end.
-        steps: of 1/60 s.
+        shape: of the body: circle, hexagon or rectangle, 1.5 m.
+        friction: coefficient of both contacts.
+        points: kind of points of the contact between platform and body.
+        force: lifting force at the end, N.
+        steps: number of steps of 1/60 s.
 
     Raises:
-        ValueError: no such shape, or a virtual contact of faces, where it is not one point.
+        ValueError: an unknown shape, or a virtual contact between faces, where it isn't unique.
     """
     form, high = shape_of(shape, 1.5)
     if not isinstance(form, Circle) and points in (Points.NEWTON, Points.STEIN):
@@ -50,8 +55,8 @@ def lift(shape: str, friction: float, points: Points, force: float, steps: int) 
         Body2D(Box((1.8, thick)), mass=0.5, pose=(0.0, thick, 0.0), name="platform"),
         Body2D(form, mass=0.1, pose=(0.0, 2.0 * thick + high, 0.0), name=shape),
     )
-    # The parameters of the demonstration that this follows. Of points fixed to an edge few bear, so
-    # where there are such, the law is firmer.
+    # The parameters of the demonstration that this follows. Of points fixed to an edge only a few
+    # carry the load, so the law is firmer for them.
     law = Contact(friction=friction, count=10, stiffness=1e4, damping=1e5, points=Points.PERIMETER)
     if points is Points.AUTO:
         points = Points.NEWTON if isinstance(form, Circle) else Points.PERIMETER

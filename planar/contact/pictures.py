@@ -1,6 +1,6 @@
 """Pictures of contact in the plane: a film of bodies, contacts and forces, and plots over time.
 
-All of it from the NumPy arrays of a ``PlanarRun``.
+They are made from the NumPy arrays of a ``PlanarRun``.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _INK, _BLUE, _RED, _ORANGE = "#282e36", "#1b6ca8", "#c62828", "#f08c00"
 _FIXED = "#d6d9dd"
 _FILLS = ("#96bedc", "#cdaa7d", "#a5cd96", "#d2aad2")
 _LINES = ("#1b6ca8", "#8a5a2b", "#3c8c3c", "#7d4f96")
-_LONGEST = 0.2  # of the height: an arrow of the largest force
-_FAINT = 0.01  # of the largest force: less isn't drawn
+_LONGEST = 0.2  # share of the height: length of the largest force's arrow
+_FAINT = 0.01  # share of the largest force below which a force isn't drawn
 _PLACE = (0.06, 0.07, 0.93, 0.78)  # of the world in a film: left, bottom, width, height
-_STILL = 1e-6  # of what is drawn, in its unit: less is a rounding error
+_STILL = 1e-6  # in the unit of the curve: a smaller change is a rounding error
 _COLUMNS = ("x", "y", "angle")
 _UNITS = (("N", "N", "N m"), ("m", "m", "rad"), ("m/s", "m/s", "rad/s"), ("m/s²", "m/s²", "rad/s²"))
 
@@ -33,7 +33,7 @@ _UNITS = (("N", "N", "N m"), ("m", "m", "rad"), ("m/s", "m/s", "rad/s"), ("m/s²
 def draw_planar(run: PlanarRun, path: Path | str, title: str) -> None:
     """Plot inputs, states, velocities, accelerations and gradients over time, as a PNG.
 
-    Of x, y and rotation it has those in which anything happens.
+    Of x, y and rotation only those that change have a column.
 
     Raises:
         BadInput: ``path`` can't be written.
@@ -49,18 +49,18 @@ def draw_planar(run: PlanarRun, path: Path | str, title: str) -> None:
     if run.gradient is not None:
         rows.append(("gradient", ends, run.gradient))
         units.append([f"{run.cost_unit}/N", f"{run.cost_unit}/N", f"{run.cost_unit}/(N m)"])
-    most = [np.abs(v - v[0] * (what == "state")).max(axis=(0, 1)) for what, _, v in rows]
-    shown = [c for c in range(3) if max(each[c] for each in most) >= _STILL] or range(3)
+    most = [np.abs(v - v[0] * (kind == "state")).max(axis=(0, 1)) for kind, _, v in rows]
+    shown = [c for c in range(3) if max(row[c] for row in most) >= _STILL] or range(3)
     with figure_file(path, (12.0, 2.1 * len(rows) + 1.2)) as figure:
         axes = figure.subplots(len(rows), len(shown), sharex=True, squeeze=False)
-        for r, (what, time, values) in enumerate(rows):
+        for r, (kind, time, values) in enumerate(rows):
             for axis, c in zip(axes[r], shown, strict=True):
                 axis.set_prop_cycle(color=_LINES)
                 for body, curve in zip(names, values[..., c].T, strict=True):
                     axis.plot(time, curve, lw=1.5, label=body)
                 axis.grid(alpha=0.25)
                 name = ("force x", "force y", "torque")[c] if r == 0 else _COLUMNS[c]
-                axis.set_ylabel(f"{name if r < 2 else what}, {units[r][c]}", fontsize=9)
+                axis.set_ylabel(f"{name if r < 2 else kind}, {units[r][c]}", fontsize=9)
                 axis.tick_params(labelsize=8)
                 _no_noise(axis, values[:, :, c])
                 if r == 0:
@@ -77,7 +77,7 @@ def draw_planar(run: PlanarRun, path: Path | str, title: str) -> None:
 
 
 def _no_noise(axis: Any, values: Array) -> None:
-    """Rounding errors of something that rests are drawn as a line, not as mountains."""
+    """Widen the range of a curve at rest, so that its rounding errors show as a straight line."""
     spread = float(np.ptp(values))
     if spread < _STILL:
         middle = float(values.mean())
@@ -85,9 +85,21 @@ def _no_noise(axis: Any, values: Array) -> None:
 
 
 class Stage:
-    """Draws the moments of a run; the view of the world holds all that moves, in the whole run."""
+    """Draws pictures of a run; the view shows all moving bodies during the whole run.
+
+    Args:
+        run: the run.
+        height: pixels; the width is 16:9.
+        title: text at the top left.
+        badge: text after the time, such as the film's speed.
+    """
 
     def __init__(self, run: PlanarRun, height: int, title: str, badge: str = "") -> None:
+        """Make the axes, bodies, paths, arrows and texts once; ``draw`` only moves them.
+
+        Arrows of contact forces and of inputs each have a scale of their own: that of the run's
+        largest, rounded up.
+        """
         from matplotlib.patches import Polygon
 
         self._run, self._badge = run, badge
@@ -98,9 +110,9 @@ class Stage:
         low, high = _seen(run, _PLACE[2] * WIDE / _PLACE[3])
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
         self._arrow = _LONGEST * float(high[1] - low[1])  # m
-        self._pairs = [np.array(each) for each in dict.fromkeys(map(tuple, run.pairs.tolist()))]
+        self._pairs = [np.array(pair) for pair in dict.fromkeys(map(tuple, run.pairs.tolist()))]
         totals = [np.linalg.norm(self._force(slice(None), p), axis=1) for p in self._pairs]
-        # An impact is short and large: it may be cut off.
+        # An impact is short and large: its arrow may be cut off.
         self._contact = _round_up(max([1e-9, *(float(np.quantile(t, 0.95)) for t in totals)]))
         applied = np.linalg.norm(run.controls[..., :2], axis=-1).max(initial=1e-9)
         self._applied = _round_up(float(applied))
@@ -110,15 +122,15 @@ class Stage:
             fill = _FILLS[row % len(_FILLS)] if row >= 0 else _FIXED
             patch = Polygon(run.outlines[j], fc=fill, ec=_INK, lw=1.5)
             self._bodies.append((j, axes.add_patch(patch)))
-        more: dict[str, Any] = {"color": _INK, "lw": 1.0, "alpha": 0.6}
-        self._marks = [axes.plot([], [], marker=".", **more)[0] for _ in run.free]
-        self._paths = [axes.plot([], [], **more)[0] for _ in run.free]
-        how: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0}
-        how |= {"width": 0.004, "minlength": 0.0, "zorder": 5}
+        line: dict[str, Any] = {"color": _INK, "lw": 1.0, "alpha": 0.6}
+        self._marks = [axes.plot([], [], marker=".", **line)[0] for _ in run.free]
+        self._paths = [axes.plot([], [], **line)[0] for _ in run.free]
+        arrow: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0}
+        arrow |= {"width": 0.004, "minlength": 0.0, "zorder": 5}
         none = np.zeros((2, len(self._pairs)))
-        self._forces = axes.quiver(*none, *none, color=_RED, **how)
+        self._forces = axes.quiver(*none, *none, color=_RED, **arrow)
         none = np.zeros((2, len(run.free)))
-        self._inputs = axes.quiver(*none, *none, color=_BLUE, **how)
+        self._inputs = axes.quiver(*none, *none, color=_BLUE, **arrow)
         self._dots = axes.plot([], [], "o", color=_ORANGE, mec=_INK, ms=5)[0]
         if run.target is not None:
             axes.plot(*run.target, "+", color=_RED, ms=16, mew=2)
@@ -126,7 +138,7 @@ class Stage:
         legend = [(f"contact force, longest: {self._contact:g} N", _RED)]
         if np.any(run.controls[..., :2]):
             legend.append((f"input, longest: {self._applied:g} N", _BLUE))
-        legend.append(("virtual contacts that bear force", _ORANGE))
+        legend.append(("virtual contacts under force", _ORANGE))
         for k, (text, color) in enumerate(legend):
             figure.text(0.02 + 0.32 * k, 0.89, text, color=color, size=9)
         self._clock = figure.text(0.98, 0.95, "", ha="right", size=11)
@@ -134,18 +146,18 @@ class Stage:
         self._canvas.move(self._inputs, self._forces, self._dots, self._clock)
 
     def _force(self, k: Any, pair: Array) -> Array:
-        """The force between two bodies (..., 2), N, at times k, on the first that is free."""
+        """Contact force (..., 2) of a pair at times k, N, on the first of its free bodies."""
         mine = (self._run.pairs == pair).all(axis=1)
         total: Array = self._run.forces[k][..., mine, :].sum(axis=-2)
         return total if pair[0] in self._run.free else -total
 
     def draw(self, k: int) -> Image:
-        """The picture (h, w, 3) at time k."""
+        """The picture (h, w, 3) at the k-th time of the run."""
         run = self._run
         for j, patch in self._bodies:
             patch.set_xy(_placed(run.outlines[j], run.pose[k, j]))
         for row, j in enumerate(run.free):
-            # A line from the centre, by which a disc is seen to turn.
+            # A line from the centre shows how a disc turns.
             ends = np.array([[0.0, 0.0], [0.7 * np.abs(run.outlines[j]).max(), 0.0]])
             self._marks[row].set_data(*_placed(ends, run.pose[k, j]).T)
             self._paths[row].set_data(*run.pose[: k + 1, j, :2].T)
@@ -157,7 +169,7 @@ class Stage:
         return self._canvas.pixels()
 
     def _draw_contacts(self, k: int) -> None:
-        """Virtual contacts that bear force as dots; of each pair the total force as an arrow."""
+        """Draw virtual contacts under force as dots, and each pair's total force as an arrow."""
         run, size = self._run, np.linalg.norm(self._run.forces[k], axis=1)
         places, forces, dots = [np.zeros((0, 2))], [np.zeros((0, 2))], [np.zeros((0, 2))]
         for pair in self._pairs:
@@ -175,7 +187,7 @@ class Stage:
 
 
 def _placed(points: Array, pose: Array) -> Array:
-    """Points (n, 2) of a body's frame at a pose (..., 3): (..., n, 2)."""
+    """World positions (..., n, 2) of points (n, 2) in a body's frame at poses (..., 3), m."""
     x, y, angle = (pose[..., c, None] for c in range(3))
     c, s = np.cos(angle), np.sin(angle)
     u, v = points.T
@@ -183,7 +195,7 @@ def _placed(points: Array, pose: Array) -> Array:
 
 
 def _seen(run: PlanarRun, wide: float) -> tuple[Array, Array]:
-    """Corners (2,), m, about the bodies of limited size in the whole run; ``wide``: x over y."""
+    """Lower and upper corner (2,), m, of the view of a run; ``wide``: its width per height."""
     points = [
         _placed(outline, run.pose[:, j]).reshape(-1, 2)
         for j, outline in enumerate(run.outlines)
@@ -204,12 +216,15 @@ def film_planar(
     speed: float = 1.0,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Film a run as H.264 or, by its suffix, GIF; the last picture stays for a second.
+    """Film a run; the last picture stays for a second.
 
     Args:
-        run: what is filmed. path: ends in ``.mp4`` or ``.gif``. title: at the top left.
-        fps: pictures per second. height: pixels, 16:9.
-        speed: seconds of the run per second of film; other than 1 is marked in the picture.
+        run: what is filmed.
+        path: ends in ``.mp4`` (H.264) or ``.gif``.
+        title: text at the top left.
+        fps: pictures per second.
+        height: pixels; the width is 16:9.
+        speed: seconds of the run per second of film; the picture says so if it isn't 1.
         progress: called with (pictures done, total).
 
     Raises:
@@ -225,7 +240,7 @@ def film_planar(
 
 
 def _round_up(value: float) -> float:
-    """To a round number."""
+    """The next round number that is at least a positive value."""
     unit = 10.0 ** math.floor(math.log10(value))
     steps = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
     return next(f * unit for f in steps if f * unit >= value * (1.0 - 1e-9))

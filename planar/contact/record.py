@@ -1,4 +1,4 @@
-"""A run in the plane as plain arrays: to be written to files, and to be drawn. No JAX."""
+"""A run of contact in the plane as NumPy arrays, for files and pictures; without JAX."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from galley.domain.columns import write_columns, write_table
 from galley.domain.frames import Array
 
-ENDLESS = 1e3  # m, half the size of the outline of a half plane
+ENDLESS = 1e3  # m, half the size of a half plane's outline
 
 
 @dataclass(frozen=True)
@@ -20,16 +20,20 @@ class PlanarRun:
 
     Attributes:
         time: (n + 1,), s.
-        names, outlines: of the bodies; an outline is a polygon (any, 2) in the body's frame.
-        free: indices of the bodies that forces move.
-        pose: X_WB (n + 1, b, 3), m and rad. velocity: (n + 1, b, 3).
+        names: of the bodies.
+        outlines: polygons (any, 2) in the frames of the bodies, m.
+        free: indices of the free bodies.
+        pose: X_WB (n + 1, b, 3), m and rad.
+        velocity: (n + 1, b, 3), m/s and rad/s.
         controls: (n, m, 3), N and N m.
         gradient: (n, m, 3), of ``cost`` by the controls; None: unknown.
-        cost: in words. cost_unit: ``m`` or ``rad``.
-        pairs: (k, 2), bodies of each contact point.
-        virtual: p_W (n + 1, k, 2), virtual contacts. points: p_W (n + 1, k, 2), where forces act.
-        forces: (n + 1, k, 2), N, on the first body of the pair.
-        target: p_W (2,), marked with a cross; None: nothing.
+        cost: text for the cost.
+        cost_unit: ``m`` or ``rad``.
+        pairs: (k, 2), indices of the two bodies of each contact point.
+        virtual: p_W (n + 1, k, 2), virtual contacts, m.
+        points: p_W (n + 1, k, 2), where the forces act, m.
+        forces: (n + 1, k, 2), on the first body of the pair, N.
+        target: p_W (2,), marked with a cross; None: no mark.
     """
 
     time: Array
@@ -50,14 +54,14 @@ class PlanarRun:
 
     @property
     def acceleration(self) -> Array:
-        """Means over the steps, (n, b, 3)."""
+        """Mean acceleration in each step (n, b, 3), m/s^2 and rad/s^2."""
         h = np.diff(self.time)[:, None, None]
         return np.asarray(np.diff(self.velocity, axis=0) / h)
 
     def write(self, path: Path | str) -> None:
-        """Write it as npz or, by its suffix, as CSV: the states of the free bodies, a line a time.
+        """Write all arrays as ``.npz``, or the states of free bodies as CSV, a line for each time.
 
-        Inputs and gradients are those of the step that ends there, and empty at the start.
+        Inputs and gradients are those of the step that ends at the time, and empty at the start.
 
         Raises:
             BadInput: ``path`` can't be written.
@@ -70,11 +74,11 @@ class PlanarRun:
 
     def _arrays(self) -> dict[str, Any]:
         names = ("time", "pose", "velocity", "acceleration", "controls", "gradient")
-        found = {
+        arrays = {
             name: getattr(self, name) for name in (*names, "pairs", "virtual", "points", "forces")
         }
-        found |= {"names": np.array(self.names), "free": np.array(self.free)}
-        return {name: value for name, value in found.items() if value is not None}
+        arrays |= {"names": np.array(self.names), "free": np.array(self.free)}
+        return {name: value for name, value in arrays.items() if value is not None}
 
     def _table(self) -> dict[str, list[str]]:
         table = {"time_s": self.time}

@@ -1,4 +1,4 @@
-"""Reads a scene of ``galley contact run`` (YAML, version 1). docs/contact.md has the format."""
+"""Read a scene of ``galley contact run`` (YAML, version 1); docs/contact.md has the format."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ _MOST_STEPS = 100_000
 
 
 def _regular(numbers: tuple[float, ...]) -> tuple[float, ...]:
+    """Check [sides, radius] of a regular polygon; raises ValueError."""
     sides = numbers[0]
     if sides != int(sides) or not 3 <= sides <= 100:
         raise ValueError(f"expected [sides, radius], with 3 to 100 sides, got {sides:g}")
@@ -112,10 +113,10 @@ class _Scene(FileModel):
 
 
 def load_setup(path: Path | str) -> Setup:
-    """The setup of a file.
+    """The setup that a scene file describes.
 
     Raises:
-        BadInput: every error found, each with its line and key.
+        BadInput: every error in the file, each with its line and key.
     """
     file = YamlFile(path)
     scene = file.read(_Scene, {"bodies": file.names("bodies")})
@@ -125,7 +126,7 @@ def load_setup(path: Path | str) -> Setup:
         raise file.bad_input()
     if abs(n * h - scene.duration) > 1e-9 * scene.duration:
         file.fault(("duration",), f"must be a whole number of steps of h = {h:g} s")
-    made = [_body(file, name, each, h, n) for name, each in scene.bodies.items()]
+    made = [_body(file, name, entry, h, n) for name, entry in scene.bodies.items()]
     names, law = list(scene.bodies), scene.contact.given()
     contact: Any = Contact(**law)
     if scene.pairs is not None:
@@ -136,8 +137,8 @@ def load_setup(path: Path | str) -> Setup:
             file.fault(("pairs",), "has a pair of bodies twice")
     file.finish()
     bodies = [body for body, _ in made if body is not None]
-    place = "pairs" if scene.pairs else "bodies"
-    world = file.made((place,), lambda: World(bodies, contact, np.array(scene.gravity)))
+    key = "pairs" if scene.pairs else "bodies"
+    world = file.made((key,), lambda: World(bodies, contact, np.array(scene.gravity)))
     file.finish()
     assert world is not None
     cost = world.free[0] if scene.cost.body is None else names.index(scene.cost.body)
@@ -150,7 +151,7 @@ def load_setup(path: Path | str) -> Setup:
 
 
 def _body(file: YamlFile, name: str, body: _Body, h: float, n: int) -> tuple[Body2D | None, Array]:
-    """A body and its controls (n, 3); None, and the errors recorded, if it can't be."""
+    """A body and its controls (n, 3); None, with the errors recorded, if the entry is bad."""
     at, controls = ("bodies", name), np.zeros((n, 3))
     shape = _shape(file, (*at, "shape"), body.shape)
     given = body.given("mass", "inertia", "pose", "velocity")
@@ -171,7 +172,7 @@ def _body(file: YamlFile, name: str, body: _Body, h: float, n: int) -> tuple[Bod
 
 
 def _shape(file: YamlFile, at: At, given: _Shape) -> Shape | None:
-    """A shape, rounded and moved if the file says so; None, and the error recorded, if none."""
+    """A shape, rounded and moved as the file says; None, with the error recorded, if it is bad."""
     kind = given.which
     made = file.made((*at, kind), lambda: _bare(kind, getattr(given, kind), file.path.parent))
     if given.rounding is not None and made is not None:
@@ -200,9 +201,9 @@ def _bare(kind: str, value: Any, folder: Path) -> Shape:
 
 
 def _corners(path: Path) -> Array:
-    """The vertices (n, 2) in a CSV file, x and y (m) a line.
+    """The vertices (n, 2) in a CSV file with x and y (m) on each line.
 
     Raises:
-        BadInput: there is no such file, or a line of it is wrong.
+        BadInput: there is no such file, or one of its lines is wrong.
     """
     return np.array([(x, y) for _, x, y in read_pairs(path, "x and y")]).reshape(-1, 2)

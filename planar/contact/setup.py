@@ -1,4 +1,4 @@
-"""A world with all that a run needs: controls, steps, and what its gradient is of."""
+"""A world with all that a run needs: controls, time step, and the cost to differentiate."""
 
 from __future__ import annotations
 
@@ -24,22 +24,23 @@ COORDINATES = {"x": "m", "y": "m", "angle": "rad"}
 
 
 class Waypoints(eqx.Module):
-    """A prescribed motion: a smooth curve through poses, at rest before and after.
+    """A prescribed motion: a smooth curve through poses, at rest before and after them.
 
-    Cubic in between; its slope at a pose is that of the line between the two neighbours.
+    Between two poses it is a cubic; the slope at a pose is that of the line between its neighbours.
 
     Attributes:
-        times: (k,), s, ascending. poses: X_WB (k, 3), m and rad.
+        times: (k,), s, ascending.
+        poses: X_WB (k, 3), m and rad.
     """
 
     times: Any
     poses: Any
 
     def __init__(self, pairs: Sequence[tuple[float, Any]]) -> None:
-        """From (time, pose) pairs.
+        """The motion through (time, pose) pairs.
 
         Raises:
-            ValueError: none, or their times don't ascend.
+            ValueError: there are no pairs, or their times don't ascend.
         """
         self.times = np.array([time for time, _ in pairs], dtype=np.float64)
         poses = [pose for _, pose in pairs]
@@ -67,7 +68,7 @@ class Waypoints(eqx.Module):
 def sampled(pairs: Sequence[tuple[float, Any]], h: float, n: int) -> NumPyArray:
     """Controls (n, 3) of one body, from (time, (x, y, torque)) pairs: their means over each step.
 
-    The pairs are joined by lines, constant before the first and after the last; two of the same
+    The pairs are joined by lines, constant before the first and after the last; two with the same
     time are a jump.
 
     Raises:
@@ -85,14 +86,14 @@ def sampled(pairs: Sequence[tuple[float, Any]], h: float, n: int) -> NumPyArray:
 
 @dataclass(frozen=True)
 class Setup:
-    """What is simulated.
+    """All that a run depends on.
 
     Attributes:
-        world: bodies, contacts, gravity.
-        controls: (n, m, 3), N and N m, on each free body in each step.
-        h: s, of a step.
-        cost: a body's index and coordinate (0 to 2 for x, y, angle): its value at the end is what
-            the gradient is of.
+        world: bodies, contact laws, gravity.
+        controls: (n, m, 3), force and torque on each free body in each step, N and N m.
+        h: time of a step, s.
+        cost: index of a body, and its coordinate (0 to 2 for x, y, angle); the cost is the value at
+            the end.
         scheme: ``bdf1`` or ``bdf2``.
     """
 
@@ -103,16 +104,16 @@ class Setup:
     scheme: str = "bdf2"
 
     def run(self, differentiate: bool = True) -> tuple[Trajectory, NumPyArray | None]:
-        """The trajectory, and the gradient (n, m, 3) of the cost by the controls, if wanted.
+        """The trajectory, and the gradient (n, m, 3) of the cost by the controls.
 
-        If a step didn't converge, the gradient is NaN.
+        If a step failed, the gradient is NaN.
         """
         if not differentiate:
             return simulate(self.world, self.controls, self.h, scheme=self.scheme), None
         with jax.enable_x64(True):
             controls, h = np.asarray(self.controls), np.float64(self.h)
-            (_, found), gradient = _differentiated(controls, self.world, h, self.cost, self.scheme)
-        as_numpy = jax.tree.map(lambda x: np.asarray(x) if eqx.is_array(x) else x, found)
+            (_, traced), gradient = _differentiated(controls, self.world, h, self.cost, self.scheme)
+        as_numpy = jax.tree.map(lambda x: np.asarray(x) if eqx.is_array(x) else x, traced)
         return as_numpy, np.asarray(gradient)
 
 
@@ -123,13 +124,13 @@ def _differentiated(
     """The cost, the trajectory, and the gradient of the cost by the controls."""
 
     def final(controls: Any) -> tuple[Array, Trajectory]:
-        found = simulate(world, controls, h, scheme=scheme)
-        return found.pose[-1, cost[0], cost[1]], found
+        trajectory = simulate(world, controls, h, scheme=scheme)
+        return trajectory.pose[-1, cost[0], cost[1]], trajectory
 
-    found: tuple[tuple[Array, Trajectory], Array] = jax.value_and_grad(final, has_aux=True)(
+    result: tuple[tuple[Array, Trajectory], Array] = jax.value_and_grad(final, has_aux=True)(
         controls
     )
-    return found
+    return result
 
 
 def planar_run(
@@ -138,40 +139,41 @@ def planar_run(
     gradient: NumPyArray | None = None,
     target: NumPyArray | None = None,
 ) -> PlanarRun:
-    """A trajectory as plain arrays, until the step that failed.
+    """A trajectory as plain arrays, up to the first step that failed.
 
     Args:
-        setup: what was simulated. trajectory, gradient: as of ``Setup.run``.
-        target: p_W (2,), to be marked.
+        setup: what was simulated.
+        trajectory, gradient: results of ``Setup.run``.
+        target: p_W (2,), a point to mark in pictures.
     """
     failure = trajectory.failure()
     steps = len(setup.controls) if failure is None else failure.step
     world, (body, which) = setup.world, setup.cost
     coordinate, unit = list(COORDINATES.items())[which]
-    kept: Any = jax.tree.map(lambda each: np.asarray(each)[: steps + 1], trajectory)
+    good: Any = jax.tree.map(lambda leaf: np.asarray(leaf)[: steps + 1], trajectory)
     with jax.enable_x64(True):  # as its shapes' numbers are
         pairs = np.repeat(np.array(world.pairs).reshape(-1, 2), _points_of_pairs(world), axis=0)
     return PlanarRun(
-        time=kept.time,
+        time=good.time,
         names=tuple(body.name for body in world.bodies),
         outlines=tuple(outline(body.shape) for body in world.bodies),
         free=world.free,
-        pose=kept.pose,
-        velocity=kept.velocity,
+        pose=good.pose,
+        velocity=good.velocity,
         controls=setup.controls[:steps],
         gradient=gradient if failure is None else None,
         cost=f"final {coordinate} of {world.bodies[body].name}",
         cost_unit=unit,
         pairs=pairs,
-        virtual=kept.contacts.virtual,
-        points=kept.contacts.position,
-        forces=kept.contacts.force,
+        virtual=good.contacts.virtual,
+        points=good.contacts.position,
+        forces=good.contacts.force,
         target=target,
     )
 
 
 def _points_of_pairs(world: World) -> list[int]:
-    """How many contact points each pair has."""
+    """Number of contact points of each pair."""
     counts = []
     for pair, law in zip(world.pairs, world.contacts, strict=True):
         shapes = [world.bodies[k].shape for k in pair]
@@ -179,17 +181,17 @@ def _points_of_pairs(world: World) -> list[int]:
             case Points.PERIMETER:
                 counts.append(sum(len(shape.perimeter(law.count)) for shape in shapes))
             case Points.AUTO:
-                counts.append(max(len(each[0]) for each in map(rounded_corners, shapes) if each))
+                counts.append(max(len(pair[0]) for pair in map(rounded_corners, shapes) if pair))
             case _:
                 counts.append(law.count)
     return counts
 
 
 def outline(shape: Shape) -> NumPyArray:
-    """The edge of a shape as a polygon (n, 2) in its body's frame, to be drawn.
+    """The edge of a shape as a polygon (n, 2) in its body's frame, m, for pictures.
 
     Raises:
-        TypeError: a kind of shape that has no outline here.
+        TypeError: this kind of shape has no outline.
     """
     if isinstance(shape, Moved):
         x, y, angle = (float(value) for value in shape.pose)
@@ -200,11 +202,11 @@ def outline(shape: Shape) -> NumPyArray:
         along = np.array([n[1], -n[0]])
         corners = np.array([-along, along, along - n, -along - n])
         return np.asarray(float(shape.offset) * n + ENDLESS * corners)
-    if (found := rounded_corners(shape)) is None:
+    if (rounded := rounded_corners(shape)) is None:
         raise TypeError(f"{type(shape).__name__}: its outline isn't known")
     import shapely
 
-    corners, radius = np.asarray(found[0]), float(found[1])
+    corners, radius = np.asarray(rounded[0]), float(rounded[1])
     core = shapely.Point(corners[0]) if len(corners) == 1 else shapely.Polygon(corners)
     grown = core.buffer(radius, quad_segs=12) if radius else core
     return np.asarray(grown.exterior.coords)[:-1]

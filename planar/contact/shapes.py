@@ -2,7 +2,7 @@
 
 A point ``p`` is (x, y) in the shape's own frame. Sizes are leaves of a pytree, so distances,
 points of the perimeter and moments can be differentiated with respect to them. Every derivative
-is finite: at a kink (the centre of a circle, the diagonals of a box) it is one side's, or zero.
+is finite; at a kink (the centre of a circle, the diagonals of a box) it is one side's, or zero.
 """
 
 from __future__ import annotations
@@ -23,20 +23,22 @@ _NUMBER = Quantity("m")
 
 
 def is_traced(*trees: Any) -> bool:
-    """Whether any leaf is a tracer of JAX: values unknown, nothing to be checked."""
+    """Whether any leaf is a tracer of JAX: its value is unknown and can't be checked."""
     return any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(trees))
 
 
 def numbers(value: Any) -> Any:
-    """A leaf in float64: NumPy until JAX takes it over, tracers as they are."""
+    """A leaf in float64 as a NumPy array; tracers as they are."""
     return value if is_traced(value) else np.asarray(value, dtype=np.float64)
 
 
 def checked(name: str, value: Any, quantity: Quantity, shape: tuple[int, ...] = ()) -> Any:
-    """``value`` as a leaf, if all its numbers are in bounds; what is traced isn't looked at.
+    """``value`` as a leaf, if its shape fits and its numbers are in bounds.
+
+    Of a tracer only the shape is checked.
 
     Raises:
-        ValueError: one is not, or the array's shape differs; the message names it.
+        ValueError: a number is out of bounds, or the shape differs; the message gives ``name``.
     """
     traced = is_traced(value)
     try:
@@ -45,14 +47,15 @@ def checked(name: str, value: Any, quantity: Quantity, shape: tuple[int, ...] = 
         leaf = np.asarray(quantity.checked(name, value))
     if leaf.shape != shape:
         raise ValueError(f"{name} = {value}: must be {shape or 'one number'}, is {leaf.shape}")
-    for each in () if traced else leaf.ravel():
-        quantity.checked(name, each)
+    for number in () if traced else leaf.ravel():
+        quantity.checked(name, number)
     return leaf
 
 
 def length(v: Array) -> Array:
     """|v| over the last axis, with gradient zero where v is zero."""
     square = jnp.sum(v * v, axis=-1)
+    # The inner choice keeps the square root's gradient finite in the branch that isn't taken.
     return jnp.where(square > 0.0, jnp.sqrt(jnp.where(square > 0.0, square, 1.0)), 0.0)
 
 
@@ -70,7 +73,7 @@ class Shape(eqx.Module):
     """A region of the plane.
 
     Attributes:
-        flat: it has straight edges: against another flat one a virtual contact isn't unique.
+        flat: whether it has straight edges. Between two flat shapes a virtual contact isn't unique.
     """
 
     flat: ClassVar[bool] = True
@@ -85,14 +88,14 @@ class Shape(eqx.Module):
         return slope
 
     def perimeter(self, count: int) -> Array:
-        """At least ``count`` points (n, 2) on the edge, all corners among them; none if infinite.
+        """At least ``count`` points (n, 2) on the edge, with all corners; none if it is infinite.
 
-        How many depends on ``count`` and the kind of shape only.
+        Their number depends only on ``count`` and the kind of shape.
         """
         return jnp.zeros((0, 2))
 
     def moments(self) -> tuple[Array, Array, Array]:
-        """Area (m^2), centroid (2,), polar second moment about it divided by the area (m^2).
+        """Area (m^2), centroid (2,) (m), and polar second moment about it per area (m^2).
 
         Raises:
             ValueError: there is no closed form for this kind of shape.
@@ -121,16 +124,16 @@ class Circle(Shape):
         self.radius = checked("radius", radius, LENGTH)
 
     def distance(self, p: Array) -> Array:
-        """|p| - r."""
+        """Signed distance |p| - r (m) of ``p`` (2,)."""
         return length(p) - self.radius
 
     def perimeter(self, count: int) -> Array:
-        """Evenly spaced, from angle 0."""
+        """``count`` evenly spaced points (count, 2), m, the first at angle 0."""
         angle = 2.0 * np.pi * np.arange(count) / count
         return self.radius * jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=1)
 
     def moments(self) -> tuple[Array, Array, Array]:
-        """pi r^2, the origin, r^2 / 2."""
+        """Area pi r^2, the origin, and r^2 / 2: see ``Shape.moments``."""
         return jnp.pi * self.radius**2, jnp.zeros(2), self.radius**2 / 2.0
 
 
@@ -157,29 +160,29 @@ class HalfPlane(Shape):
             raise ValueError("direction = (0, 0): must not be zero")
 
     def distance(self, p: Array) -> Array:
-        """n . p - offset."""
+        """Signed distance n . p - offset (m) of ``p`` (2,), with the unit normal n."""
         return jnp.dot(p, self.direction) / length(jnp.asarray(self.direction)) - self.offset
 
 
 def _along_edges(vertices: Array, count: int) -> Array:
-    """The vertices and evenly spaced points between them, edge by edge: (edges, k, 2)."""
-    each = max(1, -(-count // len(vertices)))
-    share = (jnp.arange(each) / each)[:, None]
+    """At least ``count`` points on the edges (edges, k, 2), evenly from each vertex on."""
+    per_edge = max(1, -(-count // len(vertices)))
+    share = (jnp.arange(per_edge) / per_edge)[:, None]
     a, b = vertices[:, None], jnp.roll(vertices, -1, axis=0)[:, None]
     return a + share * (b - a)
 
 
 def edges(vertices: Array) -> tuple[Array, Array]:
-    """Of a polygon of either orientation: vectors to the next vertex, outward unit normals."""
+    """Edge vectors (n, 2) and outward unit normals (n, 2) of a polygon of either orientation."""
     edge = jnp.roll(vertices, -1, axis=0) - vertices
     turn = jnp.sign(jnp.sum(cross(vertices, vertices + edge)))  # +1: counter-clockwise
     return edge, -turn * perpendicular(edge) / length(edge)[:, None]
 
 
 def _polygon_moments(vertices: Array) -> tuple[Array, Array, Array]:
-    """Area, centroid and polar second moment per area, of either orientation.
+    """Area, centroid and polar second moment per area of a polygon of either orientation.
 
-    Sums over triangles with the first vertex (Bourke, 1988).
+    They are sums over triangles with the first vertex (Bourke, 1988).
     """
     a = vertices - vertices[0]
     b = jnp.roll(a, -1, axis=0)
@@ -213,8 +216,8 @@ class Box(Shape):
         return jnp.asarray([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]]) * self.half_size
 
     def distance(self, p: Array) -> Array:
-        """To the nearest side inside, to the nearest point outside."""
-        # Comparisons, not abs and max: those halve the gradient where two sides are as near.
+        """Signed distance (m) of ``p`` (2,), from the nearest side or corner."""
+        # Comparisons instead of abs and max, which average the gradients of two equally near sides.
         beyond = jnp.where(p < 0.0, -p, p) - self.half_size
         inside = jnp.where(beyond[0] >= beyond[1], beyond[0], beyond[1])
         return jnp.where(inside > 0.0, length(jnp.maximum(beyond, 0.0)), inside)
@@ -224,7 +227,7 @@ class Box(Shape):
         return _along_edges(self.vertices, count).reshape(-1, 2)
 
     def moments(self) -> tuple[Array, Array, Array]:
-        """4 a b, the origin, (a^2 + b^2) / 3."""
+        """Area 4 a b, the origin, and (a^2 + b^2) / 3, with half sizes a and b."""
         h = jnp.asarray(self.half_size)
         return 4.0 * h[0] * h[1], jnp.zeros(2), jnp.sum(h**2) / 3.0
 
@@ -242,7 +245,7 @@ class Polygon(Shape):
         """Vertices (n, 2) in m.
 
         Raises:
-            ValueError: fewer than three, no area, or edges that cross or touch one another.
+            ValueError: fewer than three vertices, no area, or edges that cross or touch.
         """
         vertices = jnp.asarray(vertices) if is_traced(vertices) else vertices
         count = np.shape(vertices)[0] if np.ndim(vertices) == 2 else 0
@@ -253,7 +256,7 @@ class Polygon(Shape):
             polygon.Polygon(np.asarray(self.vertices))  # refuses what isn't simple
 
     def distance(self, p: Array) -> Array:
-        """To the nearest edge; its sign from that edge, or from both that meet in a corner.
+        """Signed distance (m) of ``p`` (2,) to the nearest edge.
 
         The sign of a corner is that of the sum of its edges' normals (Baerentzen and Aanaes,
         Signed Distance Computation Using the Angle Weighted Pseudonormal, 2005).
@@ -278,7 +281,7 @@ class Polygon(Shape):
         return _along_edges(jnp.asarray(self.vertices), count).reshape(-1, 2)
 
     def moments(self) -> tuple[Array, Array, Array]:
-        """Of the area, not of the vertices."""
+        """Moments of the region inside: see ``Shape.moments``."""
         return _polygon_moments(jnp.asarray(self.vertices))
 
 
@@ -294,9 +297,9 @@ def regular_polygon(sides: int, radius: float) -> Polygon:
 
 
 class Rounded(Shape):
-    """A box or polygon grown by a radius: its corners are arcs.
+    """A box or polygon grown by a radius, so that its corners are arcs.
 
-    Down to that depth psi has no kink, so virtual contacts serve.
+    To the depth of the radius psi has no kink, so that virtual contacts can be found.
 
     Attributes:
         core: the box or polygon inside.
@@ -316,7 +319,7 @@ class Rounded(Shape):
         self.radius = checked("radius", radius, LENGTH)
 
     def distance(self, p: Array) -> Array:
-        """psi of the core - r."""
+        """Signed distance (m) of ``p`` (2,): psi of the core, minus the radius."""
         return self.core.distance(p) - self.radius
 
     def perimeter(self, count: int) -> Array:
@@ -328,8 +331,8 @@ class Rounded(Shape):
         edge, normal = edges(vertices)
         bisector = normal + jnp.roll(normal, 1, axis=0)
         bisector = bisector / length(bisector)[:, None]
-        each = max(2, -(-count // len(vertices)) - 1)
-        share = jnp.linspace(0.0, 1.0, each)[:, None]
+        per_edge = max(2, -(-count // len(vertices)) - 1)
+        share = jnp.linspace(0.0, 1.0, per_edge)[:, None]
         straight = vertices[:, None] + share * edge[:, None] + self.radius * normal[:, None]
         arcs = vertices + self.radius * bisector
         return jnp.concatenate([straight.reshape(-1, 2), arcs])
@@ -352,7 +355,7 @@ class Placed(eqx.Module):
     def at(cls, shape: Shape, X_WB: Array) -> Placed:
         """A shape at a pose (x, y, angle)."""
         c, s = jnp.cos(X_WB[2]), jnp.sin(X_WB[2])
-        # Or XLA computes them again wherever they are used.
+        # Without the barrier XLA computes them again at every use.
         c, s = lax.optimization_barrier((c, s))  # type: ignore[no-untyped-call]
         return cls(shape, X_WB[:2], jnp.stack([jnp.stack([c, -s]), jnp.stack([s, c])]))
 
@@ -369,7 +372,7 @@ class Placed(eqx.Module):
         return self.shape.distance(self.to_body(p_W))
 
     def surface(self, p_W: Array) -> tuple[Array, Array]:
-        """Signed distance of a point (2,), and its gradient (2,) in W."""
+        """Signed distance (m) of a point p_W (2,), and its gradient (2,) in W."""
         psi, slope = jax.value_and_grad(self.shape.distance)(self.to_body(p_W))
         return psi, self.rotation @ slope
 
@@ -379,16 +382,16 @@ class Placed(eqx.Module):
         return self.rotation @ own @ self.rotation.T
 
     def perimeter(self, count: int) -> Array:
-        """As of the shape, p_W (n, 2)."""
+        """Points of the shape's perimeter, p_W (n, 2), m."""
         return self.to_world(self.shape.perimeter(count))
 
 
 class Moved(Shape):
-    """A shape at another place of the body's frame.
+    """A shape that is moved in the body's frame.
 
     Attributes:
-        shape: what is moved.
-        pose: (x, y, angle) of its frame, m and rad.
+        shape: the shape in its own frame.
+        pose: (x, y, angle) of that frame in the body's frame, m and rad.
     """
 
     shape: Shape
@@ -405,15 +408,15 @@ class Moved(Shape):
 
     @property
     def flat(self) -> bool:  # type: ignore[override]
-        """As the shape."""
+        """Whether the moved shape has straight edges."""
         return self.shape.flat
 
     def distance(self, p: Array) -> Array:
-        """psi of the shape in its own frame."""
+        """Signed distance (m) of ``p`` (2,) in the body's frame."""
         return Placed.at(self.shape, jnp.asarray(self.pose)).distance(p)
 
     def perimeter(self, count: int) -> Array:
-        """The shape's points, moved."""
+        """The shape's points of the perimeter (n, 2), in the body's frame."""
         return Placed.at(self.shape, jnp.asarray(self.pose)).perimeter(count)
 
     def moments(self) -> tuple[Array, Array, Array]:
@@ -423,9 +426,10 @@ class Moved(Shape):
 
 
 def rounded_corners(shape: Shape) -> tuple[Array, Array] | None:
-    """The corners (n, 2) of a polygon, or a disc's centre (1, 2), and the radius about them, m.
+    """A shape as corners (n, 2) grown by a radius, m: of a disc its centre (1, 2).
 
-    None: the shape is neither.
+    Returns:
+        The corners and the radius, 0 for sharp corners; None for a half plane.
     """
     match shape:
         case Circle():

@@ -1,4 +1,4 @@
-"""``simulate``: a world, controls and a step; states, contact forces and how each step ended."""
+"""``simulate``: the motion and contact forces of a world under controls, differentiable."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from galley.planar.contact.shapes import checked, is_traced
 from galley.planar.contact.steps import Outcome, Scheme, coefficients, implicit_step
 from galley.planar.contact.virtual_contacts import SLOPE
 
-_TOLERANCE = 1e-8  # N, N m
+_TOLERANCE = 1e-8  # N, N m, of a step's residual
 _ITERATIONS = 60
-_GAIN = 0.05  # of the most energy so far: what contacts may give and not have taken
-_WINDOW = 20  # steps, longer than an impact of which BDF2 loses energy at first
+_GAIN = 0.05  # share of the most energy so far: contacts may release so much unstored energy
+_WINDOW = 20  # steps; longer than an impact, in which BDF2 loses energy at first
 _CONTROL = Quantity("N")
 
 
@@ -29,11 +29,12 @@ class Failure(NamedTuple):
     """The first step that failed; from there on the states are NaN.
 
     Attributes:
-        step: its index, from 0. time: s, at its end.
-        residual: N or N m, that was left; 1e-8 was wanted.
-        pose, velocity: (b, 3), the state before it.
-        remedy: what happened and what to try.
-        what: in short: ``did not converge: 0.02 N left``.
+        step: index of the step, from 0.
+        time: at the end of the step, s.
+        residual: largest component left, N or N m; the tolerance is 1e-8.
+        pose, velocity: (b, 3), of all bodies before the step.
+        remedy: the cause, and what to try.
+        what: the failure in short: ``did not converge: 0.02 N left``.
     """
 
     step: int
@@ -46,20 +47,21 @@ class Failure(NamedTuple):
 
 
 class Trajectory(eqx.Module):
-    """What ``simulate`` found, at n + 1 times; b bodies, k contact points.
+    """The result of ``simulate`` at n + 1 times, with b bodies and k contact points.
 
     Attributes:
         time: (n + 1,), s.
-        pose: X_WB (n + 1, b, 3), of all bodies.
-        velocity: (n + 1, b, 3).
-        contacts: arrays with a first axis of n + 1.
-        converged: (n,), whether each step did, with its virtual contacts and without energy from
-            nothing; after one that didn't, none did.
-        residual: (n,), N or N m, that was left.
-        iterations: (n,), of Newton's method.
-        stalled: (n,), whether it found no smaller residual.
+        pose: X_WB (n + 1, b, 3), of all bodies, m and rad.
+        velocity: (n + 1, b, 3), m/s and rad/s.
+        contacts: contact points and forces; each array has a first axis of n + 1.
+        converged: (n,), whether the step converged, found its virtual contacts and gained no
+            energy; False for all steps after the first that failed.
+        residual: (n,), largest component left, N or N m.
+        iterations: (n,), iterations of Newton's method.
+        stalled: (n,), whether Newton's method found no smaller residual.
         located: (n,), whether all virtual contacts in reach are minima.
-        gained: (n,), J, what contacts have given and not taken before.
+        gained: (n,), energy that contacts have released but never stored, J; 0 if it is within the
+            errors of the scheme.
     """
 
     time: Array
@@ -74,7 +76,7 @@ class Trajectory(eqx.Module):
     gained: Array
 
     def failure(self) -> Failure | None:
-        """The first step that failed; None: all converged. Not for a batch, nor under ``jit``."""
+        """The first step that failed, or None. Not for a batch of runs, nor under ``jit``."""
         failed = np.flatnonzero(~np.asarray(self.converged))
         if not len(failed):
             return None
@@ -111,29 +113,30 @@ def simulate(
     scheme: Scheme | str = Scheme.BDF2,
     iterations: int = _ITERATIONS,
 ) -> Trajectory:
-    """Simulate a world from the poses and velocities of its bodies.
+    """Simulate a world from the initial poses and velocities of its bodies.
 
     The result can be differentiated (``jax.grad``, ``jax.jacfwd``) with respect to controls, h
-    and each number in the world, and batched by ``jax.vmap``. All is in float64: what calls it
-    inside of a transformation of JAX does so under ``with jax.enable_x64(True):``, as
-    ``value_and_gradient`` does.
+    and each number in the world, and batched by ``jax.vmap``. All is in float64: inside a
+    transformation of JAX, call it under ``with jax.enable_x64(True):``, as ``value_and_gradient``
+    does.
 
     Args:
         world: bodies, contact laws, gravity.
         controls: force (N, in W, at the centre of mass) and torque (N m) on each free body,
-            (n, m, 3), or (n, 3) for one; constant during a step. None: none.
-        h: s, of a step.
-        n: number of steps; None: as the controls have.
+            (n, m, 3), or (n, 3) for one; constant during a step. None: no forces.
+        h: time of a step, s. Smaller is more exact, and lets more steps converge.
+        n: number of steps; None: as many as the controls have.
         scheme: ``bdf1`` or ``bdf2``.
-        iterations: of Newton's method in a step, at most.
+        iterations: most iterations of Newton's method in a step.
 
     Returns:
-        The trajectory. A step whose residual stays above 1e-8 N and N m, or above what rounding
-        lets heavy bodies reach, ends it: see ``Trajectory.failure``.
+        The trajectory. A step fails if its residual stays above 1e-8 N and N m (or above rounding,
+        which is more for heavy bodies); from there on the states are NaN: see
+        ``Trajectory.failure``.
 
     Raises:
         ValueError: malformed controls, h or n; the message names the value.
-        TypeError: called inside of a transformation of JAX without float64.
+        TypeError: called inside a transformation of JAX without float64.
     """
     h = checked("h", h, DURATION)
     free = len(world.free)
@@ -160,16 +163,16 @@ def simulate(
         traced: Trajectory = _simulate(*inputs, *options)
         return traced
     with jax.enable_x64(True):
-        found: Trajectory = _to_numpy(_simulate(*inputs, *options))
-        return found
+        computed: Trajectory = _to_numpy(_simulate(*inputs, *options))
+        return computed
 
 
 def value_and_gradient(cost: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
     """A function that returns ``cost`` and its gradient, compiled, in float64.
 
     Args:
-        cost: maps one pytree (controls, a ``World``, a dictionary of parameters, ...) and any
-            further arguments to a scalar; it calls ``simulate``.
+        cost: function of one pytree (controls, a ``World``, a dictionary of parameters, ...) and
+            any further arguments; it calls ``simulate`` and returns a scalar.
 
     Returns:
         A function of the same arguments: the value, and the gradient by the first argument, as
@@ -187,11 +190,12 @@ def value_and_gradient(cost: Callable[..., Any]) -> Callable[..., tuple[Any, Any
 
 
 def _float64(leaf: Any) -> Any:
+    """A float as a NumPy number, which JAX traces; other leaves as they are."""
     return np.asarray(leaf, dtype=np.float64) if isinstance(leaf, float) else leaf
 
 
 def _to_numpy(tree: Any) -> Any:
-    """NumPy's arrays: outside of ``enable_x64`` JAX would make float32 of its own."""
+    """A tree with NumPy arrays: outside ``enable_x64`` JAX would round its own to float32."""
     return jax.tree.map(lambda leaf: np.asarray(leaf) if eqx.is_array(leaf) else leaf, tree)
 
 
@@ -199,12 +203,29 @@ def _to_numpy(tree: Any) -> Any:
 def _simulate(
     world: World, controls: Array, h: Array, scheme: Scheme, tolerance: Array, iterations: Array
 ) -> Trajectory:
+    """The compiled part of ``simulate``.
+
+    1. ``coefficients`` gives a row for each solution of the scheme: one a step, and one more for
+       BDF2, whose first step has two stages (SDIRK2).
+    2. ``lax.scan`` solves them in order. Its carry is the last two states (q1, v1), (q2, v2), the
+       virtual contacts, and whether all steps have converged. After a failure it is NaN.
+    3. Contacts, forces and energies are computed again at all states at once.
+    4. Steps that failed by a virtual contact or by a gain of energy become NaN, too.
+
+    Args:
+        world: bodies, contact laws, gravity.
+        controls: (n, m, 3), N and N m.
+        h: time of a step, s.
+        scheme: the integration scheme.
+        tolerance: of the residual, N and N m.
+        iterations: most iterations of Newton's method in a step.
+    """
     world, controls, h = jax.tree.map(
         lambda x: jnp.asarray(x) if eqx.is_array(x) else x, (world, controls, h)
     )
     n = len(controls)
     table = coefficients(scheme, n)
-    extra = len(table) - n  # stages that are no state of the trajectory
+    extra = len(table) - n  # stages at the start that aren't states of the trajectory
     rows = (jnp.asarray(table), controls[jnp.maximum(jnp.arange(len(table)) - extra, 0)])
     q, v = world.start()
     zero = jnp.zeros(())
@@ -219,17 +240,18 @@ def _simulate(
         good = good & outcome.converged
         q = jnp.where(good, q, jnp.nan)
         v = (q - A) / eta
-        kept = keep > 0.0
-        before = jnp.where(kept, q2, q1), jnp.where(kept, v2, v1)
+        # The second stage of SDIRK2 replaces the first in the carry; the older state stays.
+        keeps = keep > 0.0
+        before = jnp.where(keeps, q2, q1), jnp.where(keeps, v2, v1)
         return (q, v, *before, outcome.starts, good), (q, v, good, outcome)
 
     begin = (q, v, q, v, lax.stop_gradient(starts), jnp.asarray(True))
-    _, found = lax.scan(step, begin, rows)
-    qs, vs, good, outcome = jax.tree.map(lambda x: x[extra:], found)
-    # If the first stage failed, it says why the first step did.
-    stage = jax.tree.map(lambda x: x[0], found[3])
+    _, stages = lax.scan(step, begin, rows)
+    qs, vs, good, outcome = jax.tree.map(lambda x: x[extra:], stages)
+    # If the first stage failed, the first step did: report the stage's outcome.
+    stage = jax.tree.map(lambda x: x[0], stages[3])
     outcome = jax.tree.map(
-        lambda x, y: x.at[0].set(jnp.where(found[2][0], x[0], y)), outcome, stage
+        lambda x, y: x.at[0].set(jnp.where(stages[2][0], x[0], y)), outcome, stage
     )
     qs, vs, points = (
         jnp.concatenate([first[None], rest])
@@ -238,14 +260,15 @@ def _simulate(
     times = h * jnp.arange(n + 1)
     poses, velocities = jax.vmap(world.complete)(qs, vs, times)
 
+    # Forces at the solutions: the virtual contacts are known, so there is no search.
     def touching(q: Array, v: Array, time: Array, starts: Array) -> tuple[Array, Contacts]:
         return contact_forces(world, q, v, time, starts, search=False)[:2]
 
     wrenches, contacts = jax.vmap(touching)(qs, vs, times, points)
     located = ~jnp.any(contacts.slope[1:] > SLOPE, axis=1)
-    lag = 0.5 if scheme is Scheme.BDF2 else 0.0
+    lag = 0.5 if scheme is Scheme.BDF2 else 0.0  # steps; see ``_gained``
     gained = _gained(world, lag, controls, poses, velocities, wrenches, contacts.stored)
-    good = good & (jnp.cumsum(~located | (gained > 0.0)) == 0)
+    good = good & (jnp.cumsum(~located | (gained > 0.0)) == 0)  # no failure up to this step
     known = jnp.concatenate([jnp.ones(1), jnp.where(good, 1.0, jnp.nan)])
     poses, velocities, contacts = jax.tree.map(
         lambda x: x * known.reshape(-1, *[1] * (x.ndim - 1)), (poses, velocities, contacts)
@@ -273,16 +296,19 @@ def _gained(
     wrenches: Array,
     stored: Array,
 ) -> Array:
-    """Energy (n,), J, that contacts have given and not taken, where it is more than ``_GAIN``.
+    """Energy (n,), J, that contacts have released but never stored; 0 where it is within ``_GAIN``.
 
-    Two balances that can only fall: what contacts hold and have worked on all bodies; and the
-    energy of the free bodies and the contacts, less the work of controls and of moved bodies. Each
-    is off by its own errors, so it counts what both have risen.
+    Two balances can only fall in truth: the energy stored in contacts plus their work on all
+    bodies; and the energy of free bodies and contacts minus the work of controls and of prescribed
+    bodies. Each has its own numerical errors, so only a rise of both counts, the smaller one.
 
     Args:
-        world: masses, gravity. lag: steps by which a velocity follows a force.
-        controls: (n, m, 3). poses, velocities: (n + 1, b, 3).
-        wrenches: of contacts on each body (n + 1, b, 3). stored: (n + 1, p), J, by contacts.
+        world: masses, gravity.
+        lag: steps by which a velocity follows a force in the scheme.
+        controls: (n, m, 3), N and N m.
+        poses, velocities: (n + 1, b, 3), of all bodies.
+        wrenches: (n + 1, b, 3), of contacts on each body, N and N m.
+        stored: (n + 1, p), energy in the contacts of each pair, J.
     """
     masses, gravity, controls, poses, velocities, wrenches, stored = lax.stop_gradient(
         (world.masses(), world.gravity, controls, poses, velocities, wrenches, stored)
@@ -298,7 +324,7 @@ def _gained(
     falling = jnp.sum(masses[:, 0] * (poses[:, free, :2] @ gravity), axis=1)
 
     def risen(energy: Array, work: Array) -> Array:
-        """Above the least before, over dips of some steps."""
+        """Rise (n,), J, of a balance above its least value so far, ignoring dips of some steps."""
         balance = energy.at[1:].add(jnp.cumsum(work))
         pad = [(_WINDOW - 1, 0)]
         top = lax.reduce_window(balance, -jnp.inf, lax.max, (_WINDOW,), (1,), pad)

@@ -1,11 +1,11 @@
-"""Implicit time steps: each is one root of a residual in newtons, differentiable.
+"""Implicit time steps: each solves a residual in newtons for zero, and can be differentiated.
 
-Backward differentiation and its start are steps of one form. With the step's scale eta, the
+Backward differentiation and its first step have one form. With the step's scale eta, the
 velocity and acceleration at the end of a step are
 
     v = (q - A) / eta,   a = (v - B) / eta,   A = alpha q_1 + beta q_2,   B = alpha v_1 + beta v_2
 
-from the two states before, and q is the root of M a - f(q, v, t). The coefficients:
+from the two states before, and q is the root of the residual M a - f(q, v, t). The coefficients:
 
     scheme         alpha         beta      eta / h
     BDF1           1             0         1
@@ -33,15 +33,15 @@ from galley.domain.frames import Array as NumPyArray
 from galley.planar.contact.bodies import World
 from galley.planar.contact.forces import total_forces
 
-_DECREASE = 1e-4  # of the merit, per length of the step (Armijo)
-_SHORTEST = 2.0**-24  # share of a Newton step
-_ROUNDING = 2.0**-50  # of x times the Jacobian: what rounding x alone makes of a residual of 0
+_DECREASE = 1e-4  # share of the merit that a full step must take off (Armijo's rule)
+_SHORTEST = 2.0**-24  # share of a Newton step below which the line search gives up
+_ROUNDING = 2.0**-50  # share of x times the Jacobian: the residual that rounding of x makes
 
 Residual = Callable[[Array, Array], tuple[Array, Array]]
 
 
 class Scheme(StrEnum):
-    """BDF1 is of first order, BDF2 of second; both damp what a step can't resolve.
+    """Integration scheme: BDF1 is of first order, BDF2 of second; both damp fast vibrations.
 
     With BDF1 a damped contact never gains energy; BDF2 may gain some at an impact that lasts only
     a few steps.
@@ -55,11 +55,11 @@ class Outcome(NamedTuple):
     """How Newton's method ended.
 
     Attributes:
-        residual: N or N m, the largest component.
-        iterations: residuals and Jacobians computed.
-        stalled: no share of the step made it smaller.
-        converged: the residual is within the tolerance, or within rounding where that is more.
-        starts: p_W (pairs, 2), the virtual contacts.
+        residual: largest component, N or N m.
+        iterations: how often residual and Jacobian were computed.
+        stalled: whether no share of a Newton step made the residual smaller.
+        converged: whether the residual is within the tolerance, or within rounding if that is more.
+        starts: p_W (pairs, 2), the virtual contacts, where the next search begins.
     """
 
     residual: Array
@@ -70,10 +70,11 @@ class Outcome(NamedTuple):
 
 
 def coefficients(scheme: Scheme, n: int) -> NumPyArray:
-    """A row for each solution that ``n`` steps take: alpha, beta, eta / h, end / h, keep.
+    """A row for each solution in ``n`` steps: alpha, beta, eta / h, time / h, keep.
 
-    The end is of the solution's time, after the start. ``keep`` is 1 where the state before the
-    last is kept as such: the first stage of SDIRK2 is no state of the trajectory.
+    The time is that of the solution, from the start. ``keep`` is 1 for the second stage of SDIRK2:
+    its result replaces the first stage, which isn't a state of the trajectory, and the older
+    state stays.
     """
     ends = np.arange(1.0, n + 1)
     if scheme is Scheme.BDF1:
@@ -97,19 +98,20 @@ def implicit_step(
 ) -> tuple[Array, Outcome]:
     """The poses (m, 3) of the free bodies at the end of a step.
 
-    Differentiable in all but ``starts``: the last Newton step, with the Jacobian J held fixed,
-    differs from the root by nothing, and has the derivative -J^-1 dr of the implicit function
-    theorem. So a gradient backward solves with the transposed J once a step.
+    Differentiable in all arguments except ``starts``. The search itself isn't differentiated; the
+    result is one more Newton step from the root, with the Jacobian J held fixed. It doesn't change
+    the root, and has the derivative -J^-1 dr of the implicit function theorem. So the backward pass
+    solves with the transposed J once a step.
 
     Args:
         world: masses and forces.
-        A, B: (m, 3), what the states before make of pose and velocity.
-        eta: s, the scale of the step.
-        time: s, at its end.
-        control: (m, 3), N and N m.
+        A, B: (m, 3), the combinations of the two states before; see the module.
+        eta: scale of the step, s.
+        time: at the end of the step, s.
+        control: (m, 3), on the free bodies, N and N m.
         starts: p_W (pairs, 2), where to begin to look for virtual contacts.
-        tolerance: N and N m, of the residual.
-        iterations: at most.
+        tolerance: of the residual, N and N m.
+        iterations: most iterations of Newton's method.
     """
 
     def residual(inputs: Any, flat: Array, starts: Array, search: bool) -> tuple[Array, Array]:
@@ -121,12 +123,12 @@ def implicit_step(
 
     inputs = (world, A, B, eta, time, control)
     arrays, rest = eqx.partition(inputs, eqx.is_array)
-    still = eqx.combine(lax.stop_gradient(arrays), rest)
+    still = eqx.combine(lax.stop_gradient(arrays), rest)  # for the search, which has no gradient
 
     def searched(flat: Array, starts: Array) -> tuple[Array, Array]:
         return residual(still, flat, starts, True)
 
-    guess = (still[1] + still[3] * still[2]).ravel()
+    guess = (still[1] + still[3] * still[2]).ravel()  # A + eta B: as without forces
     scale = 1.0 / still[0].masses().ravel()
     root, jacobian, outcome = _newton(searched, guess, starts, scale, tolerance, iterations)
     left, _ = residual(inputs, root, outcome.starts, False)
@@ -143,8 +145,20 @@ def _newton(
 ) -> tuple[Array, Array, Outcome]:
     """Newton's method with a line search on the squared residual, each component scaled.
 
+    Each pass of the loop tries one point: the best so far plus a share of its Newton step. If the
+    merit falls enough (Armijo's rule), the point becomes the best, with a new Newton step.
+    Otherwise the share is halved.
+
+    Args:
+        function: residual (k,) at x (k,) and the virtual contacts; also the next virtual contacts.
+        guess: x (k,) to begin at.
+        starts: p_W (pairs, 2), the first virtual contacts.
+        scale: (k,), weights of the squared components.
+        tolerance: of the residual, N and N m.
+        iterations: most passes.
+
     Returns:
-        The root, the Jacobian there, and how it was found.
+        The root, the Jacobian (k, k) there, and how the search ended.
     """
 
     def merit(value: Array) -> Array:
@@ -166,14 +180,15 @@ def _newton(
         direction = -jnp.linalg.solve(jacobian, value)
         better = merit(value) <= (1.0 - _DECREASE * state.share) * merit(state.value)
         one, count = jnp.asarray(1.0), state.tried + 1
+        # Compiled code computes both outcomes and selects one, array by array.
         new = _Search(tried, value, jacobian, direction, one, starts, count)
         same = state._replace(share=0.5 * state.share, tried=count)
         return _Search(*(jnp.where(better, a, b) for a, b in zip(new, same, strict=True)))
 
-    far = jnp.full_like(guess, jnp.inf)  # the guess is better than nothing
+    infinite = jnp.full_like(guess, jnp.inf)  # so that the guess is accepted as the first point
     square = jnp.eye(guess.size)
     zero = jnp.asarray(0)
-    begin = _Search(guess, far, square, 0.0 * guess, jnp.asarray(1.0), starts, zero)
+    begin = _Search(guess, infinite, square, 0.0 * guess, jnp.asarray(1.0), starts, zero)
     end = lax.while_loop(going, step, begin)
     stalled = end.share <= _SHORTEST
     left = jnp.max(jnp.abs(end.value))
@@ -181,7 +196,17 @@ def _newton(
 
 
 class _Search(NamedTuple):
-    """Newton's method: the best point yet, and the share of the step from it to try next."""
+    """State of Newton's method: the best point so far, and the step to try next.
+
+    Attributes:
+        x: the point (k,).
+        value: residual there (k,).
+        jacobian: of the residual there (k, k).
+        direction: Newton step from there (k,).
+        share: of the step to try next, 1 at first.
+        starts: p_W (pairs, 2), virtual contacts there.
+        tried: number of points tried.
+    """
 
     x: Array
     value: Array

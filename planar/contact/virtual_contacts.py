@@ -1,12 +1,12 @@
-"""Contact points of a pair of bodies, as differentiable functions of their poses.
+"""Contact points of a pair of bodies, differentiable with respect to poses and sizes.
 
 A virtual contact is the point x of the world that minimises
 
     L(x) = psi_1(x) + psi_2(x) + (psi_1(x) - psi_2(x))^2
 
-(metres; the square has the factor 1/m), psi the signed distances of the two bodies: the middle of
-the gap, or of the overlap. Its derivatives by poses and sizes come from the implicit function
-theorem, so they include how the point moves along the surfaces.
+(metres; the square has the factor 1/m), where psi are the signed distances of the two bodies. It
+is in the middle of the gap or overlap. Its derivatives come from the implicit function theorem, so
+they include how the point moves along the surfaces.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ from galley.planar.contact.shapes import (
 )
 
 _NEWTON_STEPS = 30
-_GRADIENT = 1e-12  # of L, a ratio: there Newton's method ends
-SLOPE = 1e-6  # of L, a ratio: a point with more is no minimum
+_GRADIENT = 1e-12  # of L, a ratio, at which Newton's method ends
+SLOPE = 1e-6  # gradient of L, a ratio; with more a point isn't a minimum
 _WIDEST = 2.0  # standard deviations of exp(-L / tau) on either side of the virtual contact
 _STEIN_STEPS = 40
 _STEIN_STEP = 0.06  # m, times tau: half of 1 / L'' across the gap, where L = 4 y^2
 _ROUNDING = 1e-15  # m, of L
-_STEIN_START = 0.2  # of the spread of Newton's points
+_STEIN_START = 0.2  # share of the spread of Newton's points at which Stein's begin
 
 
 class Geometry(NamedTuple):
-    """The contact points of one pair; k of them.
+    """The k contact points of one pair.
 
     Attributes:
-        virtual: the points x (k, 2) that they come from, in W.
-        first, second: p_W (k, 2), the nearest points of either body's surface.
-        normal: n (k, 2), outward of the second body.
-        depth: d (k,), m: how far the first is inside the second along n; negative: a gap.
-        weight: (k,), sum 1; of a polygon's edges 1 for each that the disc sees.
-        slope: the largest component of L's gradient at the virtual contact, 0 where it is the
-            minimum, and where no such is looked for.
+        virtual: p_W (k, 2), the virtual points x, m.
+        first, second: p_W (k, 2), the nearest points on the surfaces of the two bodies, m.
+        normal: n (k, 2), outward normal of the second body.
+        depth: d (k,), penetration along n, m; negative for a gap.
+        weight: (k,), with the sum 1; for the edges of a polygon 1 for each that the disc sees.
+        slope: largest component of L's gradient at the virtual contact: 0 at the minimum, and for
+            points on edges or perimeters, which have no virtual contact.
     """
 
     virtual: Array
@@ -63,17 +63,17 @@ class Geometry(NamedTuple):
 
 
 def chosen(contact: Contact, first: Shape, second: Shape) -> Points:
-    """What ``auto`` is for two shapes; it stays for a disc and a polygon: the polygon's edges."""
+    """The kind of points for two shapes. ``auto`` remains for a disc on a polygon: its edges."""
     own = map(rounded_corners, (first, second))
-    corners = sorted(len(each[0]) for each in own if each)
+    corners = sorted(len(pair[0]) for pair in own if pair)
     if contact.points is not Points.AUTO or (len(corners) == 2 and corners[0] == 1 < corners[1]):
         return contact.points
     return Points.PERIMETER if first.flat and second.flat else Points.NEWTON
 
 
 def first_contact(contact: Contact, first: Placed, second: Placed) -> Array:
-    """The virtual contact (2,), looked for from far away: from the centre of one body."""
-    # Of a half plane the origin isn't in the middle.
+    """The virtual contact (2,) without a guess: the search begins below the centre of one body."""
+    # A half plane has no centre.
     inner, outer = (first, second) if len(first.shape.perimeter(3)) else (second, first)
     psi, normal = outer.surface(inner.position)
     start = inner.position - psi * normal
@@ -88,18 +88,18 @@ def contact_points(
     """The contact points of two bodies.
 
     Args:
-        contact: how many, where, and how far spread.
+        contact: number, kind and spread of the points.
         first, second: the bodies.
-        start: p_W (2,), where to begin to look for the virtual contact (the last one).
-        search: False: ``start`` is the virtual contact already, only derivatives are missing.
+        start: p_W (2,), where to begin to look for the virtual contact: the one of the last step.
+        search: False: ``start`` is the virtual contact already, and only derivatives are missing.
 
     Returns:
         The points, and the virtual contact (2,) to begin with next time.
     """
-    where = chosen(contact, first.shape, second.shape)
-    if where is Points.PERIMETER:
+    kind = chosen(contact, first.shape, second.shape)
+    if kind is Points.PERIMETER:
         return _perimeter_points(contact.count, first, second), start
-    if where is Points.AUTO:
+    if kind is Points.AUTO:
         return _edge_points(first, second), start
     gap = Gap(first, second)
     x = virtual_contact(gap, start, search)
@@ -107,7 +107,7 @@ def contact_points(
         points, weight = x[None], jnp.ones(1)
     else:
         points, weight = _spread_points(contact, gap, x)
-        if where is Points.STEIN:
+        if kind is Points.STEIN:
             points = stein_points(gap, x + _STEIN_START * (points - x), contact.spread)
             weight = jnp.full(contact.count, 1.0 / contact.count)
     psi, normals = jax.vmap(gap.surfaces)(points)
@@ -118,13 +118,13 @@ def contact_points(
 
 
 class Gap(eqx.Module):
-    """Two bodies, and L of points (2,) of the world."""
+    """A pair of bodies: the function L of points p_W (2,), and its derivatives."""
 
     first: Placed
     second: Placed
 
     def loss(self, x: Array) -> Array:
-        """L, m."""
+        """L of a point p_W (2,), m."""
         psi = [self.first.distance(x), self.second.distance(x)]
         return psi[0] + psi[1] + (psi[0] - psi[1]) ** 2
 
@@ -134,7 +134,7 @@ class Gap(eqx.Module):
         return jnp.stack([psi_1, psi_2]), jnp.stack([n_1, n_2])
 
     def slope(self, x: Array) -> tuple[Array, Array]:
-        """L, and its gradient (2,)."""
+        """L (m) and its gradient (2,) at a point p_W (2,)."""
         psi, n = self.surfaces(x)
         apart = psi[0] - psi[1]
         return psi[0] + psi[1] + apart**2, n[0] + n[1] + 2.0 * apart * (n[0] - n[1])
@@ -151,9 +151,10 @@ class Gap(eqx.Module):
 def virtual_contact(gap: Gap, start: Array, search: bool = True) -> Array:
     """The minimum (2,) of L by damped Newton, with its first derivatives.
 
-    They are those of grad L = 0: the last Newton step, with the Hessian held fixed, differs from
-    the minimum by nothing, and has the derivative -H^-1 d(grad L) of the implicit function theorem.
-    Where no minimum was found, as at a corner, it is the best point, with no derivative.
+    The search itself isn't differentiated. The result is one more Newton step from the minimum,
+    with the Hessian H held fixed: it doesn't move the point, and has the derivative
+    -H^-1 d(grad L) of the implicit function theorem. If no minimum was found, as at a corner, the
+    result is the best point, with no derivative.
 
     Args:
         gap: the two bodies.
@@ -171,7 +172,7 @@ def virtual_contact(gap: Gap, start: Array, search: bool = True) -> Array:
         tried = state.x + state.share * state.direction
         value, slope = held.slope(tried)
         direction = -_solve2(_definite(held.hessian(tried)), slope)
-        # Rounding may hide what L gains by the last steps.
+        # The last steps lower L by less than rounding: accept those too.
         better = value <= state.value + _ROUNDING
         new = _Descent(tried, value, slope, direction, jnp.asarray(1.0), state.tried + 1)
         same = state._replace(share=0.5 * state.share, tried=state.tried + 1)
@@ -179,16 +180,25 @@ def virtual_contact(gap: Gap, start: Array, search: bool = True) -> Array:
 
     x = start
     if search:
-        far = jnp.full(2, jnp.inf)
-        begin = _Descent(start, far[0], far, 0.0 * start, jnp.asarray(1.0), jnp.asarray(0))
+        worst = jnp.full(2, jnp.inf)  # so that the start is accepted as the first point
+        begin = _Descent(start, worst[0], worst, 0.0 * start, jnp.asarray(1.0), jnp.asarray(0))
         x = lax.while_loop(going, step, begin).x
     slope = gap.slope(x)[1]
-    found = jnp.max(jnp.abs(slope)) <= SLOPE
-    return x - jnp.where(found, _solve2(held.hessian(x), slope), 0.0)
+    is_minimum = jnp.max(jnp.abs(slope)) <= SLOPE
+    return x - jnp.where(is_minimum, _solve2(held.hessian(x), slope), 0.0)
 
 
 class _Descent(NamedTuple):
-    """Newton's method: the best point yet, L and its slope there, what share of a step is next."""
+    """State of Newton's method: the best point so far, and the step to try next.
+
+    Attributes:
+        x: the point (2,), m.
+        value: L there, m.
+        slope: gradient of L there (2,).
+        direction: Newton step from there (2,), m.
+        share: of the step to try next, 1 at first.
+        tried: number of points tried.
+    """
 
     x: Array
     value: Array
@@ -206,7 +216,7 @@ def _definite(H: Array) -> Array:
 
 
 def _solve2(H: Array, y: Array) -> Array:
-    """H^-1 y, 2 x 2; zero where H is singular: along a flat the point isn't unique, it stays."""
+    """H^-1 y of a 2 x 2 matrix; 0 if it is singular: along a flat face the point stays."""
     det = H[0, 0] * H[1, 1] - H[0, 1] * H[1, 0]
     good = jnp.abs(det) > 1e-14
     solved = jnp.stack([H[1, 1] * y[0] - H[0, 1] * y[1], H[0, 0] * y[1] - H[1, 0] * y[0]])
@@ -221,7 +231,7 @@ def _spread_points(contact: Contact, gap: Gap, x: Array) -> tuple[Array, Array]:
     """
     tau = contact.spread
     tangent = perpendicular(gap.second.surface(x)[1])
-    edges = [each.shape.perimeter(4) for each in (gap.first, gap.second)]
+    edges = [body.shape.perimeter(4) for body in (gap.first, gap.second)]
     size = jnp.min(jnp.stack([jnp.max(length(edge)) for edge in edges if len(edge)]))
     step = jnp.sqrt(tau * size)
     losses = jax.vmap(lambda s: gap.loss(x + s * step * tangent))(jnp.arange(-1.0, 2.0))
@@ -238,12 +248,12 @@ def stein_points(gap: Gap, start: Array, spread: Array) -> Array:
 
         phi_i = 1/n sum_j (-k_ij grad L(x_j) / tau + (2 / h) k_ij (x_i - x_j)),
 
-    k = exp(-r^2 / h), h = median(r^2) / log(n + 1) (Liu and Wang, 2016): the first term goes
-    downhill, the second apart.
+    k = exp(-r^2 / h), h = median(r^2) / log(n + 1) (Liu and Wang, 2016): the first term moves
+    points downhill, the second moves them apart.
 
     Args:
         gap: the two bodies.
-        start: (n, 2), m, no two the same.
+        start: (n, 2), m, all different.
         spread: tau, m.
     """
     count = len(start)
@@ -262,7 +272,7 @@ def stein_points(gap: Gap, start: Array, spread: Array) -> Array:
 
 
 def _perimeter_points(count: int, first: Placed, second: Placed) -> Geometry:
-    """Points fixed to either body's edge, and their projections onto the other."""
+    """Points fixed to the perimeters of both bodies, each with its projection onto the other."""
 
     def side(mine: Placed, other: Placed) -> tuple[Array, Array, Array, Array]:
         p = mine.perimeter(count)
@@ -280,19 +290,20 @@ def _perimeter_points(count: int, first: Placed, second: Placed) -> Geometry:
 def _edge_points(first: Placed, second: Placed) -> Geometry:
     """The nearest point of each edge of a polygon to a disc.
 
-    A convex corner belongs to one of its edges, so that of a convex polygon one point counts at a
-    time, with the depth and the normal of the exact distance. In a notch all edges count that the
-    disc's centre sees; for a centre inside of the polygon, the nearest.
+    All edges have a point, but only those that the disc's centre sees have a weight. A convex
+    corner belongs to one of its edges, so that on a convex polygon one point counts at a time, with
+    the depth and the normal of the exact distance. In a notch several may count. If the centre is
+    inside the polygon, only the nearest edge counts.
     """
-    own = [found for each in (first, second) if (found := rounded_corners(each.shape))]
-    if len(own[0][0]) > 1:
+    own = [corners for body in (first, second) if (corners := rounded_corners(body.shape))]
+    if len(own[0][0]) > 1:  # the first is the polygon: swap
         g = _edge_points(second, first)
         return g._replace(first=g.second, second=g.first, normal=-g.normal)
     centre, radius = first.to_world(own[0][0][0]), own[0][1]
     a, grown = second.to_world(own[1][0]), own[1][1]
     edge, normal = edges(a)
     share = jnp.sum((centre - a) * edge, axis=1) / jnp.sum(edge * edge, axis=1)
-    beside = (share > 0.0) & (share < 1.0)
+    beside = (share > 0.0) & (share < 1.0)  # the nearest point is within the edge, not an end
     convex = jnp.sum(jnp.roll(edge, 1, axis=0) * normal, axis=1) >= 0.0  # where the edge begins
     begins = (share <= 0.0) & (~convex | (jnp.roll(share, 1) >= 1.0))
     ends = (share >= 1.0) & ~jnp.roll(convex, -1)
@@ -303,12 +314,12 @@ def _edge_points(first: Placed, second: Placed) -> Geometry:
     on_ray, on_edge = cross(a - centre, edge) / base, cross(a - centre, ray[:, None]) / base
     hidden = (on_ray > 0.0) & (on_ray < 1.0 - 1e-9) & (on_edge >= 0.0) & (on_edge <= 1.0)
     seen = (beside | begins | ends) & ~jnp.any(hidden, axis=1)
-    far = length(ray)
+    gap = length(ray)
     inside = Polygon(a).distance(centre) < 0.0
-    seen = jnp.where(inside, jnp.arange(len(a)) == jnp.argmin(far), seen)
+    seen = jnp.where(inside, jnp.arange(len(a)) == jnp.argmin(gap), seen)
     side = jnp.where(inside, -1.0, 1.0)
-    psi = jnp.where(beside, -jnp.sum(ray * normal, axis=1), side * far)[:, None]
-    n = jnp.where(beside[:, None], normal, -side * ray / jnp.where(far > 0.0, far, 1.0)[:, None])
+    psi = jnp.where(beside, -jnp.sum(ray * normal, axis=1), side * gap)[:, None]
+    n = jnp.where(beside[:, None], normal, -side * ray / jnp.where(gap > 0.0, gap, 1.0)[:, None])
     depth = radius + grown - psi[:, 0]
     c_1, c_2 = centre - radius * n, centre - (psi - grown) * n
     weight = jnp.where(seen, 1.0, 0.0)

@@ -1,6 +1,6 @@
 """The finger: one-dimensional touch, event by event.
 
-- ``model``: ``Finger``, its parameters and the forces between finger and object; ``Drag``
+- ``model``: ``Finger``, the parameters and equations of motion; ``Drag``
 - ``force``: ``Profile`` of (time, force) pairs; ``Policy``, called with a ``Sense``
 - ``simulation``: ``simulate`` a whole run, or a ``Simulation`` step by step
 - ``trace``: the result: ``Trace``, its ``Samples`` and ``Event`` log

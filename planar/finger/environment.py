@@ -6,7 +6,7 @@
     env = gymnasium.make("galley/Finger-v0", task="push")
 
 Each reset makes a random world. Observation, four numbers: position (m) and velocity (m/s) of the
-fingertip, the sensor's reading (N), and what is asked for. The object is felt, never observed; only
+fingertip, the sensor's reading (N), and the goal. The object is felt, but not observed; only
 ``render`` shows it. Action: the force (N) until the next control step, and for ``tell`` a
 declaration. Tasks:
 
@@ -14,9 +14,9 @@ declaration. Tasks:
 - ``press`` on the resting object with a force (N): within 5 % (or 0.02 N) for half a second;
 - ``tell`` which object it is: declare -1 for the light one (0.5 kg) or 1 for the heavy one (2 kg).
 
-The reward is how much nearer a step brings the aim (``push``: metres; ``press``: newtons), and 1 at
-success, on which an episode ends; a wrong declaration ends it with -1. ``make`` truncates it after
-``max_episode_steps``, 600, which are 30 s.
+The reward is how much nearer a step brings the goal (``push``: metres; ``press``: newtons), and 1
+at success, which ends the episode; a wrong declaration ends it with -1. ``make`` truncates it
+after ``max_episode_steps``, 600, which are 30 s.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ Numbers = NDArray[np.float32]
 
 
 def random_world(task: str, rng: np.random.Generator) -> tuple[Finger, float]:
-    """A finger with an object, and what a task asks for: m, N, or 0 for ``tell``."""
+    """A finger with an object, and the goal of a task: m, N, or 0 for ``tell``."""
     static = rng.uniform(0.5, 2.0)
     mass = rng.uniform(*MASSES) if task != "tell" else MASSES[rng.integers(2)]
     finger = Finger(
@@ -70,17 +70,17 @@ def random_world(task: str, rng: np.random.Generator) -> tuple[Finger, float]:
 
 
 class FingerEnv(gymnasium.Env[Numbers, Numbers]):
-    """The environment; see the module.
+    """A finger that feels an object, as a Gymnasium environment; see the module.
 
     ``reset(options={"finger": Finger(...), "goal": 1.0})`` sets the world instead of a random one.
 
     Args:
         task: one of ``TASKS``.
-        noise: N, standard deviation of the sensor's white noise.
+        noise: standard deviation of the sensor's white noise, N.
         render_mode: None or ``rgb_array``.
 
     Raises:
-        ValueError: no such task or way to render, or bad noise.
+        ValueError: an unknown task or render mode, or the noise is out of its bounds.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 20}  # noqa: RUF012 (as Gymnasium's)
@@ -101,7 +101,7 @@ class FingerEnv(gymnasium.Env[Numbers, Numbers]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Numbers, dict[str, Any]]:
-        """Make a world; returns the first observation, and its parameters as info."""
+        """Make a world; returns the first observation, and the parameters of the world as info."""
         super().reset(seed=seed)
         options = options or {}
         if unknown := set(options) - {"finger", "goal"}:
@@ -137,9 +137,9 @@ class FingerEnv(gymnasium.Env[Numbers, Numbers]):
         return self._observation(), reward, terminated, truncated, info
 
     def render(self) -> Any:
-        """A picture (96, 480, 3) with ``rgb_array``: finger and object, from -1 to 4 m.
+        """The picture (96, 480, 3) of finger and object from -1 to 4 m, with ``rgb_array``.
 
-        What is asked for is green. The bar below is the sensor's reading, a metre for each newton.
+        The goal is green. The bar below is the sensor's reading, a metre for each newton.
         """
         if self.render_mode is None:
             return None
@@ -175,7 +175,7 @@ class FingerEnv(gymnasium.Env[Numbers, Numbers]):
         return done, done
 
     def _distance(self) -> float:
-        """From the task's aim: m, N or 0."""
+        """Distance from the goal, m or N; 0 for ``tell``."""
         if self.task == "tell":
             return 0.0
         now = self._run.x_o if self.task == "push" else self._run.sense().sensor

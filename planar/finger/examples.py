@@ -7,17 +7,20 @@ from dataclasses import dataclass
 from galley.planar.finger.force import Profile
 from galley.planar.finger.model import Finger
 
-# Ten times the finger's mass: held by friction it is a wall, to a slow finger.
+# Ten times the finger's mass. Held by friction, it is like a wall for a slow finger.
 _HEAVY = Finger(object_mass=10.0, static_friction=10.0, kinetic_friction=4.0)
 _SOFT = Finger(object_mass=10.0, static_friction=10.0, kinetic_friction=4.0, restitution=0.2)
 
 
 @dataclass(frozen=True)
 class Example:
-    """A finger, what pushes it, and for how long.
+    """A finger, the force on it, and the duration of the run.
 
     Attributes:
-        finger: the parameters. force: applied. t_end: s. about: what can be seen.
+        finger: parameters of finger and object.
+        force: applied to the finger, N over s.
+        t_end: duration, s.
+        about: what happens, in one line.
     """
 
     finger: Finger

@@ -1,4 +1,4 @@
-"""What pushes the finger: a number, a function of time, (time, force) pairs, or a policy."""
+"""The force on the finger: a number, a function of time, (time, force) pairs, or a policy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Force = Callable[[float], float]
 
 @dataclass(frozen=True)
 class Constant:
-    """A force (N) that stays."""
+    """A constant force, ``value`` in N."""
 
     value: float
 
@@ -33,12 +33,12 @@ class Constant:
 class Profile:
     """(time, force) pairs: linear between them, a jump where two have the same time.
 
-    Before the first pair and after the last the force stays as it is there. At a jump the later
+    Before the first pair and after the last the force is constant. At the time of a jump the later
     pair counts.
 
     Attributes:
-        times: (n,) s, not falling, at most two alike.
-        forces: (n,) N.
+        times: (n,), s, in rising order; at most two may be equal.
+        forces: (n,), N.
 
     Raises:
         ValueError: on construction, if the pairs are unsorted or not finite numbers.
@@ -68,10 +68,10 @@ class Profile:
 
     @classmethod
     def of(cls, pairs: Any) -> Profile:
-        """From (time, force) pairs.
+        """A profile from (time, force) pairs, in s and N.
 
         Raises:
-            ValueError: as the class, or something is not a pair of numbers.
+            ValueError: as the class, or an entry isn't a pair of numbers.
         """
         try:
             numbers = np.array(list(pairs), dtype=np.float64)
@@ -92,7 +92,7 @@ class Profile:
         return float(f0 + (f1 - f0) * (time - t0) / (t1 - t0))
 
     def pieces(self, t_end: float) -> Iterator[tuple[Force, float]]:
-        """From time 0: a force without kinks or jumps, and the time (s) until which it acts."""
+        """Parts of the force from time 0, without kinks or jumps, each with its end (s)."""
         edges = [0.0, *(float(t) for t in np.unique(self.times) if 0.0 < t < t_end), t_end]
         for start, end in itertools.pairwise(edges):
             k = int(np.searchsorted(self.times, start, side="right"))
@@ -110,12 +110,12 @@ def _ramp(start: float, value: float, slope: float, time: float) -> float:
 
 
 class Sense(NamedTuple):
-    """What the finger knows: itself and its sensor. The object is felt, never seen.
+    """What a policy observes: the finger's own motion and its sensor, not the object.
 
     Attributes:
         time: s.
         position, velocity: of the fingertip, m and m/s; it starts at 0 m.
-        sensor: the reading (N) just before this time: compression, and J / contact_time of each
+        sensor: reading (N) just before this time: the compression, and J / contact_time of each
             impact in the last contact time.
     """
 
@@ -127,13 +127,13 @@ class Sense(NamedTuple):
 
 @dataclass(frozen=True)
 class Policy:
-    """A force that is decided during the run.
+    """A force that is chosen during the run, from what the finger feels.
 
     Attributes:
         act: called with a ``Sense`` at the start of each control step; returns the force (N) of the
             step.
-        period: s, the control step; at most the finger's ``contact_time``, for an impact between
-            two steps would go unfelt otherwise.
+        period: the control step, s; at most the finger's ``contact_time``, or an impact between
+            two steps would go unfelt.
     """
 
     act: Callable[[Sense], float]
@@ -146,16 +146,16 @@ class Policy:
 
 
 def _until(force: Force, end: float) -> Force:
-    """A force that a solver may ask about at ``end`` without meeting the jump that is there."""
+    """A force without its jump at ``end`` (s): there it has the value of the instant before."""
     last = math.nextafter(end, -math.inf)
     return lambda time: force(min(time, last))
 
 
 def pieces(force: Any, t_end: float, breaks: Sequence[float]) -> Iterator[tuple[Force, float]]:
-    """Smooth pieces of a number, a function of time or (time, force) pairs, as ``Profile.pieces``.
+    """Smooth pieces of a number, a function of time or (time, force) pairs: see ``Profile.pieces``.
 
     Args:
-        force: one of these.
+        force: one of these, in N.
         t_end: s.
         breaks: times (s) at which a function of time has jumps or kinks.
 
@@ -166,7 +166,7 @@ def pieces(force: Any, t_end: float, breaks: Sequence[float]) -> Iterator[tuple[
         return force.pieces(t_end)
     if callable(force):
         try:
-            edges = sorted({TIME.checked("breaks", each) for each in breaks})
+            edges = sorted({TIME.checked("breaks", time) for time in breaks})
         except TypeError:
             raise ValueError(f"breaks = {breaks!r}: must be times in s") from None
         ends = [*(t for t in edges if 0.0 < t < t_end), t_end]

@@ -1,4 +1,4 @@
-"""Pictures of one-dimensional touch: three panels over time, and a film of finger and object."""
+"""Figure and film of a trace: positions and forces over time; finger and object in motion."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ _NAMES = {
     Kind.TURN: "finger turns",
     Kind.SETTLE: "bouncing ends",
 }
-_LABEL_GAP = 0.045  # share of the run between two labels of events; the later one is left out
+_LABEL_GAP = 0.045  # share of the run: of two labels nearer than this the later is left out
 _BODY, _WOOD = "#78aed6", "#cdaa7d"  # of finger and object in a film
-_LONG = 0.16  # of the width: an arrow of the greatest force
+_LONG = 0.16  # share of the width: length of the greatest force's arrow
 
 
 def draw_touch(trace: Trace, path: Path | str, title: str) -> None:
@@ -105,7 +105,7 @@ def _shade(axis: Any, samples: Samples) -> None:
 
 
 def _label_events(axis: Any, trace: Trace) -> None:
-    """Names of events above the panel; where they crowd, of the first of each crowd."""
+    """Write the names of events above the panel; of several close together only the first."""
     texts: dict[float, str] = {}
     for event in trace.events:
         if event.kind is Kind.TURN:
@@ -127,17 +127,17 @@ def _label_events(axis: Any, trace: Trace) -> None:
 
 
 class Stage:
-    """Draws finger and object as bodies, and the forces on the finger as arrows.
+    """Draws pictures of finger and object as bodies, with the forces on the finger as arrows.
 
     Attributes:
-        low, high: m, at the left and right edge; they may be moved.
+        low, high: positions at the left and right edge, m; they may be changed between pictures.
 
     Args:
-        finger: its parameters.
+        finger: parameters of finger and object.
         width, height: pixels.
-        full: N, of the longest arrow.
-        hint: a line at the bottom.
-        trace: a run, whose forces are drawn below with a moving line; None: nothing.
+        full: force of the longest arrow, N.
+        hint: a line of text at the bottom.
+        trace: a run, whose forces are drawn below with a line at the present time; None: no panel.
     """
 
     def __init__(
@@ -151,6 +151,11 @@ class Stage:
         hint: str = "",
         trace: Trace | None = None,
     ) -> None:
+        """Make the shapes, arrows and texts once; ``draw`` only moves them.
+
+        First the axes on the floor, then the bodies, then arrows and texts of the forces, then the
+        panel of the trace, if there is one.
+        """
         from matplotlib.patches import FancyBboxPatch, Rectangle
 
         self.low, self.high, self._full = low, high, full
@@ -175,10 +180,10 @@ class Stage:
         for patch in (self._object, self._finger, self._pad):
             axes.add_patch(patch).set_edgecolor("#144e7a")
         self._object.set(facecolor=_WOOD, edgecolor="#6e4822")
-        how: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0}
-        how |= {"width": 0.005, "minlength": 0.0}
+        style: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0}
+        style |= {"width": 0.005, "minlength": 0.0}
         zero = np.zeros(2)
-        self._arrows = axes.quiver(zero, (0.36, 0.06), zero, zero, color=(_FINGER, _FELT), **how)
+        self._arrows = axes.quiver(zero, (0.36, 0.06), zero, zero, color=(_FINGER, _FELT), **style)
         left: dict[str, Any] = {"transform": axes.transAxes, "va": "top"}
         self._applied = axes.text(0.02, 0.96, "", color=_FINGER, **left)
         self._felt = axes.text(0.02, 0.84, "", color=_FELT, **left)
@@ -190,7 +195,7 @@ class Stage:
             self._add_panel(trace)
 
     def _add_panel(self, trace: Trace) -> None:
-        """Applied and felt force over a whole run."""
+        """Add a panel with the applied and the felt force over the whole run."""
         axes = self._canvas.figure.add_axes((0.07, 0.12, 0.91, 0.3), xlim=(0.0, trace.end))
         samples = trace.samples(_RATE)
         axes.fill_between(samples.time, 0.0, samples.sensor, color=_FELT, alpha=0.4, lw=0)
@@ -208,22 +213,24 @@ class Stage:
         """A picture (height, width, 3).
 
         Args:
-            x_f, x_o: m, of fingertip and object's face. applied, felt: N. clock: s.
-            note: such as the epoch.
+            x_f, x_o: positions of the fingertip and the object's face, m.
+            applied, felt: forces, N.
+            clock: present time, s.
+            note: a line below the time, such as the epoch.
         """
         moved = self._axes.get_xlim() != (self.low, self.high)
         self._axes.set_xlim(self.low, self.high)
         self._object.set_x(x_o)
         self._finger.set_x(x_f - self._length)
         self._pad.set_x(x_f - self._pad.get_width())
-        # The pad at the tip is the sensor: it reddens with what it feels.
+        # The pad at the tip is the sensor: the more force it feels, the redder it is.
         share = min(felt / self._full, 1.0)
         self._pad.set_facecolor(
             tuple((1.0 - share) * np.full(3, 0.88) + share * np.array([0.84, 0.08, 0.08]))
         )
         forces = np.clip([applied, -felt], -1.2 * self._full, 1.2 * self._full)
         lengths = forces / self._full * _LONG * (self.high - self.low)
-        push = x_f - self._length - max(lengths[0], 0.0)  # it ends at the finger
+        push = x_f - self._length - max(lengths[0], 0.0)  # a push's arrow ends at the finger
         self._arrows.set_offsets([(push, 0.36), (x_f, 0.06)])
         self._arrows.set_UVC(lengths, np.zeros(2))
         self._applied.set_text(f"applied {applied:6.2f} N")
@@ -241,12 +248,14 @@ def film_touch(
     height: int = 720,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Film a run in real time as H.264 or, by its suffix, GIF; below it the forces of
-    the whole run, with a moving line.
+    """Film a run in real time, with the forces of the whole run below.
 
     Args:
-        trace: the run. path: ends in ``.mp4`` or ``.gif``. fps: pictures per second.
-        height: pixels, 16:9. progress: called with (pictures done, total).
+        trace: the run.
+        path: ends in ``.mp4`` (H.264) or ``.gif``.
+        fps: pictures per second.
+        height: pixels; the width is 16:9.
+        progress: called with (pictures done, total).
 
     Raises:
         RuntimeError: the encoder failed.
@@ -266,7 +275,7 @@ def film_touch(
 
     def draw(k: int) -> Image:
         note = EPOCH_NAMES[Epoch(samples.epoch[k])]
-        x_f, x_o, applied, felt, clock = (float(each[k]) for each in columns)
+        x_f, x_o, applied, felt, clock = (float(column[k]) for column in columns)
         return stage.draw(x_f, x_o, applied, felt, clock, note)
 
     film(path, fps, range(count), draw, progress)

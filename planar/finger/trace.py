@@ -1,4 +1,4 @@
-"""The result of a simulation: where finger and object were, what the sensor read, what happened."""
+"""The result of a simulation of the finger: motion, the sensor's reading, and the log of events."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from galley.planar.finger.model import Finger
 
 
 class Epoch(StrEnum):
-    """Whether finger and object touch, and move: each has its own equations of motion."""
+    """Whether finger and object touch, and whether they move; chooses the equations of motion."""
 
     SEPARATE = "separate"
     STUCK = "stuck"  # touching, at rest
@@ -25,7 +25,7 @@ class Epoch(StrEnum):
 
 
 class Kind(StrEnum):
-    """What an event is."""
+    """Kind of an event: what ends an epoch, or happens within one."""
 
     TOUCH = "touch"  # finger hits object
     SLIP = "slip"  # the resting object starts to move
@@ -37,13 +37,15 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened.
+    """An entry of the log.
 
     Attributes:
-        time: s. kind: what.
+        time: s.
+        kind: what happened.
         position: of the fingertip, m.
-        impulse: N s, that the sensor felt: of an impact, or of all bounces that a ``SETTLE`` sums.
-        closing_speed: m/s, before an impact.
+        impulse: that the sensor feels, N s: of an impact, or of all bounces that a ``SETTLE`` sums;
+            0 for other kinds.
+        closing_speed: before an impact, m/s; 0 for other kinds.
     """
 
     time: float
@@ -55,15 +57,16 @@ class Event:
 
 @dataclass(frozen=True)
 class Segment:
-    """A stretch of one epoch under one smooth force, in dense form.
+    """A part of one epoch under one smooth force, as a continuous function of time.
 
     Attributes:
         start, end: s.
-        epoch: in between.
-        force: applied, N, a function of time.
-        sign: of the object's velocity; 0 at rest.
-        steps: (n,) s, the solver's.
-        motion: maps times (k,) to (4, k): position and velocity of the finger, then of the object.
+        epoch: from start to end.
+        force: applied force (N) as a function of time (s).
+        sign: direction of the object's motion, -1, 0 or 1.
+        steps: (n,), times of the solver's steps, s.
+        motion: function from times (k,), s, to states (4, k): position (m) and velocity (m/s) of
+            the finger, then of the object.
     """
 
     start: float
@@ -80,13 +83,16 @@ class Samples:
     """A run at n instants.
 
     Attributes:
-        time: (n,) s.
-        finger_position, object_position: (n,) m, of the tip and the face that it can touch.
-        finger_velocity, object_velocity: (n,) m/s.
-        applied_force: (n,) N.
-        sensor_constant: (n,) N, the compression between finger and object.
-        sensor_impulsive: (n,) N, J / contact_time of each impact in the last contact time.
-        epoch: (n,) names of epochs.
+        time: (n,), s.
+        finger_position: (n,), of the fingertip, m.
+        finger_velocity: (n,), m/s.
+        object_position: (n,), of the face that the finger can touch, m.
+        object_velocity: (n,), m/s.
+        applied_force: (n,), N.
+        sensor_constant: (n,), N, the compression between finger and object.
+        sensor_impulsive: (n,), N, the sum of J / contact_time over the impacts in the last contact
+            time.
+        epoch: (n,), names of the epochs.
     """
 
     time: Array
@@ -106,7 +112,7 @@ class Samples:
 
 
 _UNITS = {"time": "s", "position": "m", "velocity": "m/s", "closing_speed": "m/s"}
-_UNITS |= {"impulse": "N s", "epoch": "", "kind": ""}  # of what ends so; all else is in N
+_UNITS |= {"impulse": "N s", "epoch": "", "kind": ""}  # by the end of a name; others are in N
 
 
 @dataclass(frozen=True)
@@ -114,11 +120,11 @@ class Trace:
     """A run from time 0.
 
     Attributes:
-        finger: its parameters.
-        end: s, until which it was simulated.
-        events: in the order of time.
-        segments: the run in dense form.
-        fault: why it ended early, with the time, or None.
+        finger: parameters of finger and object.
+        end: time until which it was simulated, s.
+        events: the log, in the order of time.
+        segments: the motion, in the order of time, without gaps.
+        fault: why and when it ended early; None if it didn't.
     """
 
     finger: Finger
@@ -129,18 +135,18 @@ class Trace:
 
     def order(self, *kinds: Kind) -> tuple[Kind, ...]:
         """The kinds of all events in order; of these kinds only, if any are given."""
-        return tuple(each.kind for each in self.events if not kinds or each.kind in kinds)
+        return tuple(event.kind for event in self.events if not kinds or event.kind in kinds)
 
     def impulse(self) -> float:
-        """N s: the sum over all impacts."""
-        return sum(each.impulse for each in self.events)
+        """Sum of the impulses of all impacts, N s."""
+        return sum(event.impulse for event in self.events)
 
     def at(self, times: ArrayLike) -> Samples:
-        """The run at ``times`` (n,) in s; at an event's time, just after it.
+        """The run at ``times`` (n,) in s. At an event's time it is the state after the event.
 
         Raises:
             ValueError: a time is before 0 or after the end.
-            Exception: what a drag law raises there, given as a function.
+            Exception: a drag law, given as a function, failed; its own error.
         """
         time = np.atleast_1d(np.asarray(times, dtype=np.float64))
         bad = time[~((time >= 0.0) & (time <= self.end))]
@@ -150,10 +156,10 @@ class Trace:
         motion[2] = self.finger.gap
         applied, constant = np.zeros((2, len(time)))
         epoch = np.full(len(time), Epoch.SEPARATE.value, dtype="<U8")
-        starts = [each.start for each in self.segments]
-        which = np.searchsorted(starts, time, side="right") - 1
-        for k in np.unique(which[which >= 0]):
-            rows, segment = which == k, self.segments[k]
+        starts = [segment.start for segment in self.segments]
+        index = np.searchsorted(starts, time, side="right") - 1
+        for k in np.unique(index[index >= 0]):
+            rows, segment = index == k, self.segments[k]
             motion[:, rows] = segment.motion(time[rows])
             applied[rows] = [segment.force(t) for t in time[rows]]
             epoch[rows] = segment.epoch.value
@@ -163,7 +169,7 @@ class Trace:
         return Samples(frozen(time), x_f, v_f, x_o, v_o, frozen(applied), *felt, epoch)
 
     def samples(self, rate: float = 100.0) -> Samples:
-        """The run at ``rate`` (Hz), the end included."""
+        """The run sampled at ``rate`` (Hz) from time 0, and at its end."""
         count = int(np.ceil(self.end * rate - 1e-9))
         return self.at(np.append(np.arange(count) / rate, self.end))
 
@@ -177,7 +183,7 @@ class Trace:
             BadInput: ``path`` can't be written.
         """
         samples = self.samples(rate)
-        names = (each.name for each in fields(Samples))
+        names = (column.name for column in fields(Samples))
         write_table(path, {_header(name): getattr(samples, name) for name in names})
 
     def write_events(self, path: Path | str) -> None:
@@ -187,32 +193,37 @@ class Trace:
             BadInput: ``path`` can't be written.
         """
         table = {
-            _header(each.name): [getattr(event, each.name) for event in self.events]
-            for each in fields(Event)
+            _header(column.name): [getattr(event, column.name) for event in self.events]
+            for column in fields(Event)
         }
         write_table(path, table)
 
     def _compression(self, segment: Segment, force: Array, velocity: Array) -> Any:
+        """Compression (n,), N, at applied forces and velocities (n,) of a segment."""
         if segment.epoch is Epoch.SEPARATE:
             return 0.0
         if segment.epoch is Epoch.STUCK:
             return np.maximum(force, 0.0)
-        found = [
+        compressions = [
             self.finger.compression(f, v, segment.sign)
             for f, v in zip(force.tolist(), velocity.tolist(), strict=True)
         ]
-        return np.maximum(found, 0.0)
+        return np.maximum(compressions, 0.0)
 
     def _impulsive(self, time: Array) -> Array:
-        """J / dt for dt after each impact."""
+        """Impulsive part (n,), N, at times (n,), s: J / dt for dt after each impact.
+
+        The impulses of the last contact time are a difference of two cumulative sums.
+        """
         dt = self.finger.contact_time
-        struck = [each for each in self.events if each.impulse]
-        totals = np.concatenate([[0.0], np.cumsum([each.impulse for each in struck])])
-        until = np.searchsorted([each.time for each in struck], time, side="right")
-        since = np.searchsorted([each.time + dt for each in struck], time, side="right")
+        impacts = [event for event in self.events if event.impulse]
+        totals = np.concatenate([[0.0], np.cumsum([event.impulse for event in impacts])])
+        until = np.searchsorted([event.time for event in impacts], time, side="right")
+        since = np.searchsorted([event.time + dt for event in impacts], time, side="right")
         return np.asarray((totals[until] - totals[since]) / dt)
 
 
 def _header(name: str) -> str:
+    """A column's name with its unit, such as ``finger_position [m]``."""
     unit = next((unit for word, unit in _UNITS.items() if name.endswith(word)), "N")
     return f"{name} [{unit}]" if unit else name

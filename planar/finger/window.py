@@ -11,20 +11,20 @@ from galley.planar.window import Window
 _SIZE = (960, 360)  # pixels
 _VIEW = 6.0  # m across the window
 _MARGIN = 0.3  # share of the window that is kept clear ahead of the object and behind the fingertip
-_STEP = 0.04  # s, between pictures: what drawing one takes, and to spare
-_HARD = 5.0  # with shift
+_STEP = 0.04  # s, between pictures; drawing one takes less
+_HARD = 5.0  # times the force, with shift
 _HELP = "left, right: push   shift: five times as hard   escape: end"
 
 
 def drive(finger: Finger, force: float = 2.0, longest: float = 600.0) -> Trace:
     """Open a window and simulate until escape or the window is closed.
 
-    It runs in real time; slower, where the contact time is shorter than a picture takes (0.04 s).
+    It runs in real time, or slower if the contact time is shorter than a picture takes (0.04 s).
 
     Args:
         finger: the parameters.
-        force: N, of an arrow key; with shift five times that.
-        longest: s after which it ends by itself.
+        force: of an arrow key, N; with shift it is five times that.
+        longest: time after which it ends by itself, s.
 
     Raises:
         ImportError: pygame is missing.
@@ -57,9 +57,9 @@ def _push(window: Window) -> float:
 
 
 def _follow(stage: Stage, x_f: float, x_o: float) -> None:
-    """Move the stage where fingertip or object would come too near to its edge."""
+    """Move the stage if the fingertip or the object is too near to its edge."""
     span = stage.high - stage.low
     shift = min(0.0, x_f - (stage.low + _MARGIN * span))
-    # The finger stays in the picture, also where it has left the object far behind.
+    # The finger stays in the picture, even if the object is far away.
     shift = shift or max(0.0, min(x_o, x_f + _VIEW / 2) - (stage.high - _MARGIN * span))
     stage.low, stage.high = stage.low + shift, stage.high + shift

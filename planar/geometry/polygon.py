@@ -1,8 +1,8 @@
-"""Simple polygons: mass, convex parts, and the distance of points.
+"""Simple polygons: mass properties, convex parts, and signed distances of points.
 
 Vertices are (n, 2) in metres, in either orientation; a ``Polygon`` keeps them counter-clockwise.
-Any simple polygon will do, convex or not. ``polygon_kernel`` has what compiled code calls, on
-``Polygon.vertices_ccw`` and ``Polygon.table``.
+A polygon may be concave, but must be simple. ``polygon_kernel`` has the functions for compiled
+code, which take ``Polygon.vertices_ccw`` and ``Polygon.table``.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from galley.compiled.build import POLYGONS, ensure
 from galley.domain.frames import Array, frozen
 from galley.domain.parameters import MASS
 
-_TOUCHING = 1e-12  # of the polygon's size: vertices so near are one, and so thin it has no area
-_FLAT = 1e-12  # of the area: what a convex part's hull may have more
+_TOUCHING = 1e-12  # share of the size: nearer vertices are equal; a thinner polygon has no area
+_FLAT = 1e-12  # share of the area by which the hull of a convex part may be larger
 
 
 @dataclass(frozen=True)
 class MassProperties:
-    """Of a plate of uniform density.
+    """Mass properties of a plate of uniform density.
 
     Attributes:
         area: m^2.
-        centroid: (2,) m, the centre of mass.
-        inertia: kg m^2, about the centroid.
+        centroid: (2,), the centre of mass, m.
+        inertia: moment of inertia about the centroid, kg m^2.
     """
 
     area: float
@@ -38,15 +38,15 @@ class MassProperties:
 
 @dataclass(frozen=True, eq=False)
 class Polygon:
-    """A simple polygon.
+    """A simple polygon, convex or concave.
 
     Attributes:
-        vertices: (n, 2) m; read-only and counter-clockwise, whatever was given.
+        vertices: (n, 2), m, read-only; counter-clockwise, even if given clockwise.
 
     Raises:
-        ValueError: less than three vertices, one that is not finite or equals the one before, edges
-            that cross, touch or fold back, or no area. The message says where; vertices are counted
-            from 0.
+        ValueError: fewer than three vertices, a vertex that isn't finite or equals the one before,
+            edges that cross, touch or fold back, or no area. The message says where; vertices are
+            counted from 0.
     """
 
     vertices: Array
@@ -59,14 +59,14 @@ class Polygon:
 
     @property
     def area(self) -> float:
-        """m^2."""
+        """Area of the polygon, m^2."""
         return 0.5 * _double_area(self.vertices)
 
     def mass_properties(self, mass: float) -> MassProperties:
-        """Area, centroid and inertia about it, by Green's theorem.
+        """Area, centroid and inertia of a plate of a mass (kg), by Green's theorem.
 
         Raises:
-            ValueError: a mass (kg) that is not positive.
+            ValueError: the mass isn't positive.
         """
         mass = MASS.checked("mass", mass)
         base = self.vertices.mean(axis=0)  # near the centroid, where nothing cancels
@@ -80,16 +80,17 @@ class Polygon:
         return MassProperties(area, frozen(base + centroid), inertia)
 
     def moved(self, pose: ArrayLike) -> Polygon:
-        """The polygon at a pose (3,) x, y (m), theta (rad) of its frame."""
+        """The polygon at a pose (3,) of its frame: x, y (m), theta (rad)."""
         x, y, theta = np.asarray(pose, dtype=np.float64)
         c, s = np.cos(theta), np.sin(theta)
         return Polygon(self.vertices @ np.array([[c, s], [-s, c]]) + np.array([x, y]))
 
     @cached_property
     def parts(self) -> tuple[Array, ...]:
-        """Convex polygons (m, 2), counter-clockwise, that together are this one.
+        """A partition into convex polygons (m, 2), counter-clockwise.
 
-        Triangles (Delaunay's, constrained to the outline), joined as long as they stay convex.
+        They are triangles of the constrained Delaunay triangulation, joined while the union stays
+        convex.
         """
         import shapely
 
@@ -104,58 +105,59 @@ class Polygon:
                     break
             else:
                 k += 1
-        rings = (np.array(each.exterior.coords)[:-1] for each in parts)
+        rings = (np.array(part.exterior.coords)[:-1] for part in parts)
         return tuple(ring if _double_area(ring) > 0.0 else ring[::-1] for ring in rings)
 
     @cached_property
     def vertices_ccw(self) -> Array:
-        """The vertices as compiled code takes them: writable, but not to be written."""
+        """The vertices (n, 2) for compiled code, which takes only writable arrays; don't write."""
         return np.array(self.vertices)
 
     @cached_property
     def table(self) -> tuple[Array, NDArray[np.int64]]:
-        """The convex parts as compiled code takes them, ``points`` and ``starts``; see there."""
+        """The convex parts for compiled code: ``points`` and ``starts`` of ``polygon_kernel``."""
         sizes = [len(part) for part in self.parts]
         return np.concatenate(self.parts), np.cumsum([0, *sizes]).astype(np.int64)
 
 
 def room(a: Polygon, b: Polygon) -> Array:
-    """Scratch space in which compiled code clips parts of ``a`` with parts of ``b``."""
-    return np.empty((2, sum(max(map(len, each.parts)) for each in (a, b)), 2))
+    """Scratch space (2, k, 2) in which compiled code clips parts of ``a`` with parts of ``b``."""
+    return np.empty((2, sum(max(map(len, polygon.parts)) for polygon in (a, b)), 2))
 
 
 def signed_distance(polygon: Polygon, points: ArrayLike) -> tuple[Array, Array, Array]:
-    """Distances to the boundary, negative inside, with nearest points and normals.
+    """Signed distances of points to the boundary, negative inside, with nearest points and normals.
 
-    A normal is the gradient of the distance there: it points out of the polygon, and a point inside
-    leaves along it by the near side.
+    A normal is the gradient of the distance at the point. It points out of the polygon; from a
+    point inside, it is the shortest way out.
 
     Args:
-        points: (..., 2) m.
+        polygon: the polygon.
+        points: (..., 2), m.
 
     Returns:
-        distance (...,) m, nearest (..., 2) m, normal (..., 2).
+        Distances (...,), m; nearest points of the boundary (..., 2), m; normals (..., 2).
     """
     ensure(POLYGONS)
     from galley.planar.geometry.polygon_kernel import point_distances
 
-    asked = np.asarray(points, dtype=np.float64)
-    flat = np.array(asked.reshape(-1, 2))
+    queries = np.asarray(points, dtype=np.float64)
+    flat = np.array(queries.reshape(-1, 2))
     out = np.empty((len(flat), 5))
     point_distances(polygon.vertices_ccw, flat, out)
-    out = out.reshape(*asked.shape[:-1], 5)
+    out = out.reshape(*queries.shape[:-1], 5)
     return out[..., 0], out[..., 1:3], out[..., 3:5]
 
 
 def _double_area(p: Array) -> float:
-    """Twice the area (m^2), negative where the vertices run clockwise."""
+    """Twice the area (m^2) of vertices (n, 2), negative if they run clockwise."""
     p = p - p[0]
     q = np.roll(p, -1, axis=0)
     return float((p[:, 0] * q[:, 1] - q[:, 0] * p[:, 1]).sum())
 
 
 def _checked(given: ArrayLike) -> Array:
-    """Vertices as floats, once they are known to be those of a simple polygon."""
+    """Vertices (n, 2) as floats; raises ValueError if they aren't those of a simple polygon."""
     import shapely
 
     vertices = np.array(given, dtype=np.float64)
@@ -172,8 +174,8 @@ def _checked(given: ArrayLike) -> Array:
         after = (i + 1) % len(vertices)
         raise ValueError(f"vertex {after} equals vertex {i} before it: leave one out")
     if not (outline := shapely.Polygon(vertices)).is_valid:
-        where = shapely.is_valid_reason(outline)  # such as Self-intersection[0.5 0.5]
-        raise ValueError(f"the outline crosses, touches or folds back on itself: {where}")
+        reason = shapely.is_valid_reason(outline)  # such as Self-intersection[0.5 0.5]
+        raise ValueError(f"the outline crosses, touches or folds back on itself: {reason}")
     if abs(_double_area(vertices)) <= slack * size:
         raise ValueError(f"the polygon has no area: its size is {size:g} m")
     return vertices

@@ -1,4 +1,4 @@
-"""Compiled: the friction between a body and the plane that it lies on; see ``support``."""
+"""Compiled support friction of a body on a plane; see ``support``."""
 
 from __future__ import annotations
 
@@ -22,9 +22,15 @@ def slowed(
 ) -> tuple[float, float, float]:
     """The velocity (m/s, rad/s) after ``dt`` (s) of support friction, by implicit Euler.
 
-    Friction at the new velocity v' is -limit v' / s, with s = sqrt(|v'|^2 + (c w')^2 + still^2):
-    M (v' - v) = dt F(v'), an equation for s alone. It never turns a motion round, for any dt, and
-    with ``still`` = 0 a body comes to rest exactly.
+    Friction at the new velocity v' is -limit v' / s, with s = sqrt(|v'|^2 + (c w')^2 + still^2), so
+    M (v' - v) = dt F(v') is an equation for s alone. Friction never reverses a motion, however long
+    dt is, and with ``still`` = 0 a body comes to rest exactly.
+
+    Args:
+        vx, vy, omega: velocity of the centre of mass, m/s and rad/s.
+        mass, inertia: kg, kg m^2.
+        limit, length, still: see ``support.SupportFriction``; ``length`` is c.
+        dt: s.
     """
     a = dt * limit / mass
     b = dt * limit * length * length / inertia
@@ -36,7 +42,7 @@ def slowed(
     # Without ``still`` there is no root if r <= 1 at s = 0.
     if limit <= 0.0:
         return vx, vy, omega
-    if straight + turn == 0.0:  # at rest; 0 / 0 below where the square of a tiny limit is 0
+    if straight + turn == 0.0:  # at rest; below it would be 0 / 0 for a tiny limit
         return 0.0, 0.0, 0.0
     if least == 0.0 and straight / (a * a) + turn / (b * b) <= 1.0:
         return 0.0, 0.0, 0.0
@@ -51,6 +57,6 @@ def slowed(
             square, fall = square + w, fall + w / s
         step = square * (math.sqrt(square) - 1.0) / fall
         s += step
-        if step <= 1e-8 * s:  # the next one would be its square
+        if step <= 1e-8 * s:  # quadratic convergence: the next step would be within rounding
             break
     return vx * (s / (s + a)), vy * (s / (s + a)), omega * (s / (s + b))

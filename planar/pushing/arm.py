@@ -1,12 +1,12 @@
-"""The planar arm that holds the pusher: it may hang over the body, but never crosses itself.
+"""The planar arm that holds the pusher, above the body: kinematics and self-collision.
 
 Inverse kinematics is least squares, as in the original: the tip's error, and for each pair of links
 that share no joint a penalty that is linear in how much closer than the threshold they come,
 
     E = |p_tip - p_target|^2 + sum weight (threshold - d)    over pairs with d < threshold
 
-in compiled code. A penalty forbids nothing, so what is recorded or executed is checked by
-``collides`` besides.
+in compiled code. A penalty doesn't exclude collisions, so configurations that are recorded or
+executed are also checked by ``collides``.
 """
 
 from __future__ import annotations
@@ -22,70 +22,71 @@ from galley.domain.frames import Array
 from galley.planar.arm import PlanarChain
 from galley.planar.pushing.config import ArmConfig
 
-_STARTS = 12  # further tries of ``ik`` where a penalty is left
-_HELD = 1e-3  # m: nearer than this, the tip is where it shall be
-_FOLDED = 1e-6  # rad: nearer than this to pi, a link lies on the one before it
+_STARTS = 12  # further starts of ``ik`` if a penalty is left
+_HELD = 1e-3  # m, largest error of a tip that holds the pusher
+_FOLDED = 1e-6  # rad: a joint this near to pi folds a link onto the one before it
 
 
 @dataclass(frozen=True)
 class PushArm:
-    """An arm of N revolute links with a config; angles are (..., N) rad."""
+    """An arm of N revolute links; configurations are angles (..., N), rad."""
 
     config: ArmConfig
 
     @cached_property
     def chain(self) -> PlanarChain:
-        """Its links."""
+        """The chain of the arm's links."""
         return PlanarChain(self.config.links)
 
     @cached_property
     def base(self) -> Array:
-        """(3,) x, y (m), heading (rad)."""
+        """Pose of the base (3,): x, y (m), heading (rad)."""
         return np.array([self.config.base_x, self.config.base_y, self.config.base_theta])
 
     def points(self, theta: ArrayLike) -> Array:
-        """Joints and, last, the tip (..., N + 1, 2) m."""
+        """Positions of the joints and, last, of the tip (..., N + 1, 2), m."""
         return self.chain.points(self.base, theta)
 
     def tip(self, theta: ArrayLike) -> Array:
-        """Position of the tip (..., 2) m."""
+        """Position of the tip (..., 2), m."""
         return self.chain.fk(self.base, theta)
 
     def clearance(self, theta: ArrayLike) -> float:
-        """The least distance (m) of two links that share no joint; 0 where they cross, else inf."""
+        """Least distance (m) of links that share no joint: 0 if two cross, inf without any."""
         ensure(PUSHING)
         from galley.planar.pushing.arm_kernel import clearance
 
-        found = float(clearance(self._checked(theta), self._lengths, self.base))
-        return found if found < 1e300 else float("inf")
+        distance = float(clearance(self._checked(theta), self._lengths, self.base))
+        return distance if distance < 1e300 else float("inf")
 
     def collides(self, theta: ArrayLike) -> bool:
-        """Whether two links touch that share no joint, or a link lies on the one before it."""
+        """Whether two links without a common joint touch, or a link is folded onto the last."""
         theta = self._checked(theta)
         turns = np.abs(np.remainder(theta[1:] + np.pi, 2.0 * np.pi) - np.pi)
         return bool((turns > np.pi - _FOLDED).any()) or self.clearance(theta) <= 0.0
 
     def _checked(self, theta: ArrayLike) -> Array:
-        """A copy of angles, once they are (N,) and finite."""
+        """A copy of angles (N,); raises ValueError if the shape is wrong or one isn't finite."""
         angles, n = np.array(theta, dtype=np.float64), len(self.config.links)
         if angles.shape != (n,) or not np.isfinite(angles).all():
             raise ValueError(f"theta = {angles.tolist()}: must be {n} finite angles")
         return angles
 
     def ik(self, start: ArrayLike, target: ArrayLike) -> tuple[Array, Array]:
-        """Angles and costs (m^2), in compiled code.
+        """Inverse kinematics: angles and their costs (m^2), in compiled code.
 
-        Out of reach the arm stretches towards the target. Where a penalty is left after the first
-        descent, further ones start from turned links, always the same.
+        If the target is out of reach, the arm stretches towards it. If a penalty is left after the
+        first descent, more descents start at other angles, the same in every call.
 
         Args:
-            start: (..., N). target: (..., 2) m.
+            start: (..., N), angles to begin at, rad.
+            target: (..., 2), of the tip, m.
 
         Returns:
-            (..., N) and (...,).
+            Angles (..., N), rad, and costs (...,), m^2.
 
         Raises:
-            ValueError: not finite.
+            ValueError: an argument isn't finite.
         """
         ensure(PUSHING)
         from galley.planar.pushing.arm_kernel import solve
@@ -106,7 +107,7 @@ class PushArm:
         return flat.reshape(*shape, n), costs.reshape(shape)
 
     def follow(self, last: Array, point: ArrayLike) -> Array:
-        """Angles (N,) that hold the tip at a point (2,) m, by ``ik`` from the last ones.
+        """Angles (N,) that hold the tip at a point (2,), m, by ``ik`` from the last angles.
 
         Raises:
             ValueError: the arm would cross itself, or the point is out of its reach.

@@ -1,4 +1,4 @@
-"""Every parameter of a pushing simulation, with its unit and bounds: one frozen value."""
+"""The config of a pushing simulation: every parameter with its unit and bounds."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ RATE = Quantity("1/s", 0.0)
 ACCELERATION = Quantity("m/s^2", 0.0)
 _ROUNDING = 1e-9  # m
 _ADDED = ("start_away", "start_turned")
-"""Parameters that records of earlier versions lack."""
+"""Parameters that records of earlier versions don't have."""
 RANGED = ("mass", "friction", "pusher_mass", "contact_friction")
-"""Parameters that ``PushConfig.ranges`` may have; others depend on each other."""
+"""Numbers that ``PushConfig.ranges`` may vary; others depend on each other."""
 
 
 @dataclass(frozen=True)
 class ArmConfig:
     """The arm that holds the pusher; the links are the original's at 1 mm a pixel.
 
-    Its base stands before the table: on it, as the original's at (300, 300), the tip can't come
-    near the base without touching the first link.
+    Its base is beside the table. On the table, as the original's at (300, 300), the tip couldn't
+    come near the base without touching the first link.
 
     Attributes:
-        links: m, lengths of the links from the base on.
+        links: lengths of the links from the base on, m.
 
     Raises:
         ValueError: a number out of its bounds; the message names it.
@@ -62,7 +62,7 @@ class ArmConfig:
 
     def __post_init__(self) -> None:
         check(self)
-        links = tuple(LENGTH.checked(f"links[{i}]", each) for i, each in enumerate(self.links))
+        links = tuple(LENGTH.checked(f"links[{i}]", length) for i, length in enumerate(self.links))
         if not links:
             raise ValueError("links = (): an arm needs at least one")
         object.__setattr__(self, "links", links)
@@ -73,16 +73,16 @@ class PushConfig:
     """A body, a pusher and a table from (0, 0) to (width, height).
 
     Attributes:
-        shape: the outline, in any frame: a body's pose is that of its centroid. The name of a
-            shipped one stands for it.
+        shape: the outline in any frame (a body's pose is that of its centroid), or the name of a
+            shipped outline.
         arm: the arm that holds the pusher.
-        ranges: of tables that differ by seed, see ``drawn``: the lowest and the highest value of
-            each of ``RANGED``, and of ``shape`` some outlines' vertices. The parameter itself is
-            the first of them; one alone is no range.
+        ranges: of parameters that differ by seed, see ``drawn``: the lowest and highest value of
+            each of ``RANGED``, and for ``shape`` a list of outlines' vertices. The parameter itself
+            takes the first entry; a single entry isn't a range.
 
     Raises:
-        ValueError: a number out of its bounds, no such shape or range, or a goal beyond the table;
-            the message names it.
+        ValueError: a number out of its bounds, an unknown shape, a bad range, or a goal beyond the
+            table; the message names it.
     """
 
     shape: Polygon = field(default_factory=lambda: shape("T"))
@@ -117,8 +117,9 @@ class PushConfig:
 
     def __post_init__(self) -> None:
         for name, values in self.ranges.items():
-            for each in values[:0:-1] if name == "shape" else ():
-                replace(self, shape=Polygon(np.array(each)), ranges={})  # its goal is on the table
+            for vertices in values[:0:-1] if name == "shape" else ():
+                # Checks that the goal of this outline, too, is on the table.
+                replace(self, shape=Polygon(np.array(vertices)), ranges={})
             if name != "shape" and len(values) > 1 and not values[0] <= values[1] < inf:
                 raise ValueError(f"{name} = {list(values)}: must be the least and the most, finite")
             first = Polygon(np.array(values[0])) if name == "shape" else values[0]
@@ -143,24 +144,24 @@ class PushConfig:
 
     @property
     def goal(self) -> tuple[float, float, float]:
-        """Pose of the centroid: x, y (m), theta (rad)."""
+        """Pose of the centroid at the goal: x, y (m), theta (rad)."""
         return self.goal_x, self.goal_y, self.goal_theta
 
     def drawn(self, seed: int) -> PushConfig:
-        """The table of a seed: of each range a value, all as likely, from the seed alone."""
-        found = {}
+        """The table of a seed: a value of each range, uniformly drawn, from the seed alone."""
+        drawn = {}
         for name, values in self.ranges.items():
-            rng = np.random.default_rng([seed, *name.encode()])  # one range does not move another
+            rng = np.random.default_rng([seed, *name.encode()])  # independent of other ranges
             pick = int(rng.integers(len(values)))
-            found[name] = [values[pick] if name == "shape" else rng.uniform(*values)]
-        return replace(self, ranges=found)
+            drawn[name] = [values[pick] if name == "shape" else rng.uniform(*values)]
+        return replace(self, ranges=drawn)
 
 
 def config_record(config: PushConfig) -> dict[str, Any]:
-    """A config as data of JSON, which has no infinity: that is text."""
+    """A config as data of JSON; infinity, which JSON doesn't have, becomes text."""
 
     def numbers(model: PushConfig | ArmConfig) -> dict[str, Any]:
-        values = {each.name: getattr(model, each.name) for each in parameters(type(model))}
+        values = {field.name: getattr(model, field.name) for field in parameters(type(model))}
         return {name: v if isfinite(v) else str(v) for name, v in values.items()}
 
     arm = {**numbers(config.arm), "links": list(config.arm.links)}
@@ -169,23 +170,23 @@ def config_record(config: PushConfig) -> dict[str, Any]:
 
 
 def same_table(a: PushConfig, b: PushConfig) -> bool:
-    """Whether they differ at most in starts and in what one of them draws."""
-    aside = {"ranges", "start_away", "start_turned", *a.ranges, *b.ranges}
+    """Whether two configs differ at most in their random starts and in ranges."""
+    ignored = {"ranges", "start_away", "start_turned", *a.ranges, *b.ranges}
     x, y = config_record(a), config_record(b)
-    return all(x[name] == y[name] for name in x.keys() - aside)
+    return all(x[name] == y[name] for name in x.keys() - ignored)
 
 
 def config_of_record(record: Mapping[str, Any]) -> PushConfig:
-    """The config of what ``config_record`` has made.
+    """The config of a record: the inverse of ``config_record``.
 
     Raises:
-        KeyError, TypeError, ValueError: it is no such record.
+        KeyError, TypeError, ValueError: it isn't such a record.
     """
     made = {name: getattr(PushConfig, name) for name in _ADDED}
-    made |= record  # one older than a parameter means what the parameter's default does
-    values: dict[str, Any] = {each.name: float(made[each.name]) for each in parameters(PushConfig)}
-    arm = {each.name: float(record["arm"][each.name]) for each in parameters(ArmConfig)}
-    links = tuple(float(each) for each in record["arm"]["links"])
+    made |= record  # an older record without a parameter means its default
+    values: dict[str, Any] = {f.name: float(made[f.name]) for f in parameters(PushConfig)}
+    arm = {field.name: float(record["arm"][field.name]) for field in parameters(ArmConfig)}
+    links = tuple(float(length) for length in record["arm"]["links"])
     outline = Polygon(np.array(record["vertices"], dtype=np.float64))
     values["ranges"] = record.get("ranges", {})
     return PushConfig(shape=outline, arm=ArmConfig(links=links, **arm), **values)

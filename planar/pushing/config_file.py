@@ -1,4 +1,4 @@
-"""YAML files of a pushing simulation: its config, and outlines of bodies.
+"""Read YAML files of pushing: the config of a simulation, and outlines of bodies.
 
 A config::
 
@@ -47,7 +47,7 @@ def _shape(name: str) -> str:
 
 
 def _some(kind: Any, most: int) -> Any:
-    """The field of a value, or of a list of such."""
+    """The field of a value or of a list of up to ``most`` values."""
     listed = BeforeValidator(lambda value: value if isinstance(value, list) else [value])
     return Annotated[tuple[kind, ...], listed, Field(min_length=1, max_length=most)], None
 
@@ -74,7 +74,7 @@ class _OutlineFile(FileModel):
 
 
 def load_config(path: str | Path) -> PushConfig:
-    """A config from a YAML file; what it leaves out has its default.
+    """A config from a YAML file; parameters that it leaves out have their defaults.
 
     Raises:
         BadInput: an unknown key, or a value out of its bounds; messages have file and line.
@@ -85,20 +85,20 @@ def load_config(path: str | Path) -> PushConfig:
         values["arm"] = ArmConfig(**values["arm"].given())
     ranges = {name: values.pop(name) for name in ("shape", *RANGED) if name in values}
     if "shape" in ranges:
-        outlines = [outline(each, file.path.parent) for each in ranges["shape"]]
-        ranges["shape"] = [each.vertices.tolist() for each in outlines]
+        outlines = [outline(name, file.path.parent) for name in ranges["shape"]]
+        ranges["shape"] = [polygon.vertices.tolist() for polygon in outlines]
     try:
         return PushConfig(ranges=ranges, **values)
-    except ValueError as error:  # what concerns the whole: substeps, a goal beyond the table
+    except ValueError as error:  # checks of several keys: substeps, a goal beyond the table
         file.fault((str(error).split(" = ")[0],), str(error))
         raise file.bad_input() from None
 
 
 def outline(name: str, folder: Path | str = "") -> Polygon:
-    """A shipped outline by its name, or that of a file in a folder.
+    """A shipped outline by its name, or the outline of a file in a folder.
 
     Raises:
-        BadInput: as ``load_outline``. ValueError: it is neither; the message has the names.
+        BadInput: as ``load_outline``. ValueError: it is neither; the message lists the names.
     """
     return shape(name) if _shape(name) in SHAPES else load_outline(shipped_file(name, folder))
 
@@ -107,6 +107,6 @@ def load_outline(path: str | Path) -> Polygon:
     """The outline in a YAML file; see the module.
 
     Raises:
-        BadInput: not such a file, or not a simple polygon; the message has file and line.
+        BadInput: the file isn't an outline, or not a simple polygon; the message has file and line.
     """
     return Polygon(np.array(YamlFile(path).read(_OutlineFile).vertices))

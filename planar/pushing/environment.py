@@ -1,4 +1,4 @@
-"""Pushing as a Gymnasium environment, ``galley/Push-v0``, and as a vector of them.
+"""Pushing as a Gymnasium environment, ``galley/Push-v0``, and as a vector environment.
 
     import gymnasium
     import galley.gym  # registers it
@@ -6,34 +6,33 @@
     env = gymnasium.make("galley/Push-v0", observation="keypoints", config="pushing.yaml")
     many = gymnasium.make_vec("galley/Push-v0", num_envs=1024)
 
-Push the body to the goal. Action: where the pusher is driven to (2,) m, for 0.1 s by default.
+The task is to push the body to the goal. Action: the pusher's target (2,), m, for 0.1 s by default.
 Observations, float64:
 
 - ``state`` (5,): pusher's x, y (m), body's centroid x, y (m), its angle from 0 to 2 pi (rad);
 - ``keypoints`` (2 n + 2,): the outline's n vertices (m), in order, then the pusher's x, y;
-- ``pixels`` (96, 96, 3) uint8: goal, body and pusher, as ``planar.pushing.picture`` draws them;
+- ``pixels`` (96, 96, 3), uint8: goal, body and pusher, as ``planar.pushing.picture`` draws them;
 - ``pixels_state``: a dict of ``pixels`` and ``agent_pos`` (2,), the pusher's x, y (m).
 
 The reward is coverage / 0.95, at most 1, where coverage is the share of the goal that the body
 covers. Above 0.95 the episode ends with success; ``make`` truncates it after ``max_episode_steps``,
-300. The vector steps all its tables in one compiled call; table k of a seed s starts as a single
-environment of seed s + k. A table that is done is reset in the next step, whose action counts for
-nothing (Gymnasium's default, ``AutoresetMode.NEXT_STEP``). ``render_mode`` is ``rgb_array`` or, for
+300. The vector steps all its tables in one compiled call. With the seed s, table k starts as a
+single environment of seed s + k. A table that is done is reset in the next step, which ignores its
+action (Gymnasium's default, ``AutoresetMode.NEXT_STEP``). ``render_mode`` is ``rgb_array`` or, for
 one table, ``human``: a window.
 
-``action="joints"``: the pusher is commanded by the angles (N,) rad of the arm that holds it, of
-which ``config.arm`` has N links. It is driven to where the tip would be; a tip beyond the table
-counts as its rim. The arm's own angles follow the pusher by inverse kinematics, each from the last.
-From -pi to pi, they stand at the end of ``state`` and ``keypoints``, as ``angles`` in
-``pixels_state``, and in ``info["angles"]``; ``pixels`` don't show the arm. So only the tip of what
-was commanded is reached: with more than two links another configuration may hold it. No
-configuration that is reported collides with itself. A commanded one that does is refused: the
-pusher is driven to the last target that was not. A step is refused as well in which the arm can't
-follow: the table stays as it was, and the pusher stands. ``info["refused"]`` says so.
+With ``action="joints"`` an action is the joint angles (N,), rad, of the arm that holds the pusher;
+``config.arm`` has N links. The pusher is driven to the tip of that configuration, or to the table's
+rim if the tip is beyond it. The arm's own angles follow the pusher by inverse kinematics, each from
+the last. They are from -pi to pi, at the end of ``state`` and ``keypoints``, as ``angles`` in
+``pixels_state``, and in ``info["angles"]``; ``pixels`` don't show the arm. So the arm reaches the
+commanded tip, but with more than two links perhaps by another configuration. No reported
+configuration collides with itself. A commanded one that does is refused: the pusher is driven to
+the last valid target. A step in which the arm can't follow is refused, too: the table stays as it
+was, and the pusher stops. ``info["refused"]`` says so.
 
-``compat="gym-pusht"`` has gym-pusht's interface: see ``gym_pusht``. The compiled vector has
-neither: with ``gymnasium.make_vec(..., vectorization_mode="sync")`` single environments step by
-turns.
+``compat="gym-pusht"`` has gym-pusht's interface: see ``gym_pusht``. The compiled vector supports
+neither; ``gymnasium.make_vec(..., vectorization_mode="sync")`` steps single environments in turn.
 """
 
 from __future__ import annotations
@@ -68,9 +67,9 @@ ID = PUSH
 OBSERVATIONS = ("state", "keypoints", "pixels", "pixels_state")
 ACTIONS = ("pusher", "joints")
 _TURN = 2.0 * math.pi
-_RENDERED = 512  # pixels
+_RENDERED = 512  # pixels, width and height of a rendered picture
 
-_TRIES = 1000  # of a start at which the arm can hold the pusher
+_TRIES = 1000  # random starts, until the arm can hold the pusher at one
 
 Actions = NDArray[np.float32]
 Flags = NDArray[np.bool_]
@@ -80,10 +79,10 @@ Seen = Any
 
 
 def known(name: str, value: Any, values: Sequence[Any]) -> Any:
-    """``value``, if it is one of some.
+    """``value``, if it is one of ``values``.
 
     Raises:
-        ValueError: it is not; the message has them all.
+        ValueError: it isn't; the message names all of them.
     """
     if value not in values:
         raise ValueError(f"{name} = {value!r}: must be one of {', '.join(map(str, values))}")
@@ -91,7 +90,7 @@ def known(name: str, value: Any, values: Sequence[Any]) -> Any:
 
 
 class _Table:
-    """What one environment and a vector of them share."""
+    """What a single and a vector environment share: simulation, spaces and observations."""
 
     def __init__(
         self, observation: str, config: PushConfig | str | Path | None, resolution: int
@@ -103,7 +102,7 @@ class _Table:
         self.observation, self.keypoints = observation, observation == "keypoints"
         size = np.array([config.width, config.height])
         points = len(self.sim.body.vertices) + 1 if self.keypoints else 2
-        low, high = np.tile(-size, points), np.tile(2.0 * size, points)  # walls give way a little
+        low, high = np.tile(-size, points), np.tile(2.0 * size, points)  # the walls are soft
         if not self.keypoints:
             low, high = np.append(low, 0.0), np.append(high, 2.0 * np.pi)
         self.observation_space: spaces.Space[Any] = spaces.Box(low, high, dtype=np.float64)
@@ -122,11 +121,11 @@ class _Table:
 
     @cached_property
     def large(self) -> Painter:
-        """Paints what is rendered."""
+        """The painter of rendered pictures, which are larger than observed ones."""
         return Painter(self.sim, table_view(self.config, _RENDERED))
 
     def observed(self, state: State) -> Seen:
-        """(n, ...) of n tables."""
+        """Observations (n, ...) of n tables."""
         if self.observation == "pixels":
             return self.painter.observe(state)
         if self.observation == "pixels_state":
@@ -140,7 +139,7 @@ class _Table:
     def start(
         self, rng: np.random.Generator | Sequence[np.random.Generator], n: int, options: Info | None
     ) -> State:
-        """Random tables, or those of ``options["state"]``, (5,) or (n, 5)."""
+        """The state of n random tables, or of ``options["state"]``, (5,) or (n, 5)."""
         options = options or {}
         if unknown := set(options) - {"state"}:
             raise ValueError(f"options {sorted(unknown)}: must be state")
@@ -160,23 +159,23 @@ class _Table:
 
 
 class PushEnv(gymnasium.Env[Seen, Actions]):
-    """One table; see the module.
+    """One table as a Gymnasium environment; see the module.
 
-    ``reset(options={"state": (5,)})`` starts from an observation of ``state`` instead of a random
-    one.
+    ``reset(options={"state": (5,)})`` starts at an observation of ``state``, not a random one.
 
     Args:
         observation: one of ``OBSERVATIONS``.
-        config: of the simulation; also the path of a YAML file.
+        config: parameters of the simulation, or the path of a YAML file.
         render_mode: None, ``rgb_array`` or ``human``.
-        resolution: pixels of a side of the observed picture.
+        resolution: side of the observed picture, pixels.
         action: one of ``ACTIONS``.
 
     Attributes:
-        arm: that commands the pusher; None: nothing stands between. angles: (N,) rad, of it.
+        arm: the arm that holds the pusher; None: actions are targets of the pusher.
+        angles: (N,), joint angles of the arm, rad; only with an arm.
 
     Raises:
-        ValueError: no such observation, action or way to render, or a bad config.
+        ValueError: an unknown observation, action or render mode, or a bad config.
     """
 
     metadata = {  # noqa: RUF012 (as Gymnasium declares it)
@@ -206,7 +205,7 @@ class PushEnv(gymnasium.Env[Seen, Actions]):
             self._add_arm()
 
     def _add_arm(self) -> None:
-        """Let joints command the pusher."""
+        """Make actions joint angles, and add the arm's angles to the observations."""
         self.arm, n = PushArm(self.config.arm), len(self.config.arm.links)
         self.action_space = spaces.Box(-np.pi, np.pi, (n,), dtype=np.float32)
         angles, seen = spaces.Box(-np.pi, np.pi, (n,), dtype=np.float64), self.observation_space
@@ -221,7 +220,7 @@ class PushEnv(gymnasium.Env[Seen, Actions]):
         return {**vars(self), "_window": None}
 
     def reset(self, *, seed: int | None = None, options: Info | None = None) -> tuple[Seen, Info]:
-        """Put body and pusher on the table; returns the first observation."""
+        """Put body and pusher on the table; returns the first observation and info."""
         super().reset(seed=seed)
         self._put(options)
         if self.render_mode == "human":
@@ -229,7 +228,9 @@ class PushEnv(gymnasium.Env[Seen, Actions]):
         return self._seen()
 
     def step(self, action: Actions) -> tuple[Seen, float, bool, bool, Info]:
-        """One control step; info: ``coverage``, ``is_success``, of joints ``angles``, ``refused``.
+        """One control step.
+
+        Info has ``coverage`` and ``is_success``; with joints also ``angles`` and ``refused``.
 
         Raises:
             ValueError: an action of the wrong shape or not finite, or an unstable config, see
@@ -244,7 +245,7 @@ class PushEnv(gymnasium.Env[Seen, Actions]):
         return seen, reward, info["is_success"], False, info
 
     def _put(self, options: Info | None) -> None:
-        """Put body and pusher on the table, where the arm can hold it."""
+        """Put body and pusher on the table, the pusher where the arm can hold it."""
         for _ in range(_TRIES):
             self.state = self._table.start(self.np_random, 1, options)
             if self.arm is None:
@@ -261,7 +262,7 @@ class PushEnv(gymnasium.Env[Seen, Actions]):
         raise ValueError(f"arm: it can hold the pusher hardly anywhere on the table: {reason}")
 
     def _command(self, action: Actions) -> None:
-        """Take an action's target (m); a configuration that collides with itself leaves the last.
+        """Take an action's target (m); for a configuration that collides the last target stays.
 
         Raises:
             ValueError: an action of the wrong shape or not finite.
@@ -292,8 +293,8 @@ class PushEnv(gymnasium.Env[Seen, Actions]):
             self._refused = True
 
     def _seen(self) -> tuple[Seen, Info]:
-        """Observation and info."""
-        # One list instead of indexing: this is most of a step's time.
+        """Observation and info of the present state."""
+        # One list, because indexing an array number by number would take most of a step's time.
         px, py, _, _, x, y, theta, _, _, _, coverage = self.state.values.ravel().tolist()
         self._table.sim.check(x, y)
         info = {"coverage": coverage, "is_success": coverage > SUCCESS}
@@ -315,14 +316,14 @@ class PushEnv(gymnasium.Env[Seen, Actions]):
         return seen, {**info, "angles": angles, "refused": self._refused}
 
     def _picture(self) -> Picture:
-        """What there is to see (h, w, 3)."""
+        """The rendered picture (h, w, 3)."""
         values = self.state.values[:, 0]
         if self.arm is None:
             return self._table.large.draw(values)
         return self._table.large.draw(values, self.angles, self._target[0])
 
     def render(self) -> Any:
-        """The picture (h, w, 3) with ``rgb_array``; with ``human`` it is shown, as each step.
+        """The picture (h, w, 3) with ``rgb_array``; with ``human`` show it in the window.
 
         Raises:
             ImportError: ``human``, and pygame is missing.
@@ -343,17 +344,17 @@ class PushEnv(gymnasium.Env[Seen, Actions]):
         return None
 
     def close(self) -> None:
-        """Close the window."""
+        """Close the window, if there is one."""
         if self._window is not None:
             self._window.close()
             self._window = None
 
 
 def point(action: Actions) -> tuple[float, float]:
-    """An action of two finite numbers.
+    """An action as two finite numbers.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it isn't two finite numbers.
     """
     try:
         x, y = np.asarray(action, dtype=np.float64).tolist()
@@ -366,15 +367,15 @@ def point(action: Actions) -> tuple[float, float]:
 
 
 class PushVectorEnv(VectorEnv[Seen, Actions, NDArray[Any]]):
-    """``num_envs`` tables; see the module.
+    """``num_envs`` tables as a Gymnasium vector environment; see the module.
 
-    The arguments are those of ``PushEnv``, and ``max_episode_steps``, after which a table's episode
-    is truncated (None or -1: never); and ``autoreset_mode``, when a table that is done begins anew:
-    ``NextStep`` or ``SameStep``, as Gymnasium has them. With the latter ``info["final_obs"]`` has
-    what the last state of each such table was, None of others.
+    The arguments are those of ``PushEnv``, and two more: ``max_episode_steps``, after which a
+    table's episode is truncated (None or -1: never); and ``autoreset_mode``, when a table that is
+    done is reset: ``NextStep`` or ``SameStep``, as in Gymnasium. With the latter
+    ``info["final_obs"]`` has the last observation of each table that was reset, None for others.
 
     Raises:
-        ValueError: as ``PushEnv``, or arguments that only a single environment has.
+        ValueError: as ``PushEnv``, or an argument that only a single environment supports.
     """
 
     metadata = {  # noqa: RUF012 (as Gymnasium declares it)
@@ -401,8 +402,8 @@ class PushVectorEnv(VectorEnv[Seen, Actions, NDArray[Any]]):
         self.metadata = {**self.metadata, "autoreset_mode": AutoresetMode(given)}
         for name, value, only in (("action", action, "pusher"), ("compat", compat, None)):
             if value != only:
-                what = 'the compiled vector has it not; vectorization_mode="sync" has'
-                raise ValueError(f"{name} = {value!r}: {what}")
+                advice = 'the compiled vector doesn\'t support it; use vectorization_mode="sync"'
+                raise ValueError(f"{name} = {value!r}: {advice}")
         if num_envs < 1:
             raise ValueError(f"num_envs = {num_envs}: must be at least 1")
         self.num_envs, self._table = num_envs, _Table(observation, config, resolution)
@@ -427,9 +428,9 @@ class PushVectorEnv(VectorEnv[Seen, Actions, NDArray[Any]]):
             seed = [None if seed is None else int(seed) + k for k in range(n)]
         if len(seed) != n:
             raise ValueError(f"seed = {seed}: must be one number, or one for each of {n} tables")
-        for k, each in enumerate(seed):
-            if each is not None:
-                self._rngs[k] = seeding.np_random(int(each))[0]
+        for k, number in enumerate(seed):
+            if number is not None:
+                self._rngs[k] = seeding.np_random(int(number))[0]
         self.state = self._table.start(self._rngs, n, options)
         self._steps = np.zeros(self.num_envs, dtype=np.int64)
         self._done = np.zeros(self.num_envs, dtype=bool)
@@ -441,10 +442,10 @@ class PushVectorEnv(VectorEnv[Seen, Actions, NDArray[Any]]):
         Raises:
             ValueError: actions of the wrong shape or not finite, or an unstable config.
         """
-        again = np.nonzero(self._done)[0]
+        again = np.nonzero(self._done)[0]  # done in the last step: reset in this one
         self._table.sim.advance(self.state, actions)
         self._steps += 1
-        self._begin_anew(again)
+        self._reset_tables(again)
         info = self._info()
         reward = np.minimum(info["coverage"] / SUCCESS, 1.0)
         reward[again] = 0.0
@@ -457,11 +458,12 @@ class PushVectorEnv(VectorEnv[Seen, Actions, NDArray[Any]]):
             for k in again.tolist():
                 last[k] = _of_table(seen, k)
             info |= {"final_obs": last, "_final_obs": self._done}
-            self._begin_anew(again)
+            self._reset_tables(again)
             seen, self._done = self._table.observed(self.state), np.zeros_like(self._done)
         return seen, reward, terminated, truncated, info
 
-    def _begin_anew(self, tables: NDArray[np.int64]) -> None:
+    def _reset_tables(self, tables: NDArray[np.int64]) -> None:
+        """Put new random states on the tables of these indices."""
         if len(tables):
             rngs = [self._rngs[k] for k in tables]
             self.state.values[:, tables] = self._table.sim.random_states(rngs, len(tables)).values
@@ -479,7 +481,7 @@ class PushVectorEnv(VectorEnv[Seen, Actions, NDArray[Any]]):
 
 
 def _of_table(seen: Seen, k: int) -> Seen:
-    """Table k's part of an observation of all."""
+    """A copy of table k's part of the observations of all tables."""
     if isinstance(seen, dict):
-        return {name: each[k].copy() for name, each in seen.items()}
+        return {name: values[k].copy() for name, values in seen.items()}
     return seen[k].copy()

@@ -1,4 +1,4 @@
-"""Films of pushing: table, goal, body, pusher and target, the arm above, and a caption."""
+"""Films of pushing: the table with goal, body, pusher, target and arm, and a caption."""
 
 from __future__ import annotations
 
@@ -23,22 +23,24 @@ from galley.viz.render.tags import Color, font
 _INK: Color = (40, 46, 54)
 _GREEN: Color = (34, 120, 60)
 _SOON, _LATE = np.array([40.0, 80.0, 230.0]), np.array([230.0, 60.0, 50.0])
-_STAGES = 4  # of a prediction that are shown
+_STAGES = 4  # last stages of a prediction that are shown
 _DOT = 0.004  # m, radius
 _MARGIN = 0.03  # m, around the table and the arm
-_BAND = 0.06  # of the height, below the table: the caption
+_BAND = 0.06  # share of the height below the table, for the caption
 _HOLD = 1.0  # s on the last picture of each episode
 
 
 @dataclass(frozen=True)
 class Moment:
-    """What a picture shows.
+    """One moment of an episode, for a picture.
 
     Attributes:
-        values: (11,) of the table, see ``planar.pushing.simulation_kernel``.
-        angles: (N,) rad of the arm. target: (2,) m; None: there is none.
-        clock: s since the episode began. coverage: of the goal.
-        stages: (k, T, 2) m of a policy's prediction, see ``learning.policy.policy.Policy``.
+        values: (11,), state of the table, see ``planar.pushing.simulation_kernel``.
+        angles: (N,), joint angles of the arm, rad.
+        target: (2,), of the pusher, m; None: it has no target.
+        clock: time since the episode began, s.
+        coverage: share of the goal that the body covers.
+        stages: (k, T, 2), m, of a policy's prediction, see ``learning.policy.policy.Policy``.
     """
 
     values: Array
@@ -50,15 +52,18 @@ class Moment:
 
 
 class Stage:
-    """Draws moments of one table, with a caption.
+    """Draws pictures of one table, with a caption.
 
     Attributes:
-        sim: of the table. arm: that holds the pusher. step: s, a control step. view: what is seen.
+        sim: simulation of the table.
+        arm: the arm that holds the pusher.
+        step: control step, s.
+        view: the part of the plane that pictures show.
 
     Args:
-        config: of the simulation.
-        height: pixels; the width follows, both are even.
-        points: (n, 2) m that shall be seen, besides the table and the arm's base.
+        config: parameters of the simulation.
+        height: pixels; the width follows, and both are even.
+        points: (n, 2), m, to be in view, as the table and the arm's base are.
     """
 
     def __init__(self, config: PushConfig, height: int, points: ArrayLike = ()) -> None:
@@ -76,20 +81,20 @@ class Stage:
 
     def draw(self, moment: Moment, title: str) -> Picture:
         """The picture (h, w, 3) of a moment."""
-        found = self._painter.draw(moment.values, moment.angles, moment.target)
+        picture = self._painter.draw(moment.values, moment.angles, moment.target)
         if moment.stages is not None:
-            self._show(found, moment.stages)
-        share = min(int(100.0 * moment.coverage), 100)  # 95 only where it is reached
+            self._show(picture, moment.stages)
+        share = min(int(100.0 * moment.coverage), 100)  # rounded down: 95 only at success
         facts = f"{moment.clock:.1f} s   coverage {share} %"
         texts = title, facts, "   success" if moment.coverage > SUCCESS else ""
-        if texts != self._captioned[0]:  # writing takes longer than painting
+        if texts != self._captioned[0]:  # drawing text takes longer than painting
             self._captioned = texts, self._caption(*texts)
         strip = self._captioned[1]
-        found[-len(strip) :] = strip
-        return found
+        picture[-len(strip) :] = strip
+        return picture
 
     def _show(self, picture: Picture, stages: Array) -> None:
-        """A prediction: dots from the first target to the last, and pale its last stages."""
+        """Paint a prediction: the targets as dots in order of color, its earlier stages pale."""
         for k, points in enumerate(stages[-_STAGES:], _STAGES - len(stages[-_STAGES:]) + 1):
             for at, point in zip(np.linspace(0.0, 1.0, len(points)), points, strict=True):
                 color = np.rint((1.0 - at) * _SOON + at * _LATE).astype(np.uint8)
@@ -99,11 +104,11 @@ class Stage:
                 )
 
     def _caption(self, title: str, facts: str, success: str) -> Picture:
-        """The caption's pixels (h', w, 3)."""
+        """The pixels (h', w, 3) of the caption."""
         width, height = self.view.width, round(0.8 * _BAND * self.view.height)
         image = PilImage.new("RGB", (width, height), tuple(FLOOR.tolist()))
         pen, size = ImageDraw.Draw(image), max(self.view.height // 36, 9)
-        # For the longest facts, so that letters keep their size through the film.
+        # Sized for the longest text, so that letters keep their size through the film.
         most = font(size).getlength(f"{title}   000.0 s   coverage 100 %   success")
         letters = font(max(int(size * min(1.0, 0.95 * width / most)), 7))
         end, y = 0.98 * width, 0.4 * height
@@ -114,11 +119,11 @@ class Stage:
         return np.asarray(image)
 
     def between(self, before: Moment, after: Moment, share: float) -> Moment:
-        """A moment between two at ``share`` of the way; the arm's tip stays at the pusher."""
+        """The moment at a share of the way between two; the arm's tip stays at the pusher."""
         values = before.values + share * (after.values - before.values)
         angles = before.angles + share * (after.angles - before.angles)
         angles = self.arm.ik(angles, values[:2])[0]
-        if self.arm.collides(angles):  # no picture shows what the arm can't do
+        if self.arm.collides(angles):  # no picture shows a configuration that the arm can't take
             angles = before.angles
         clock = before.clock + share * (after.clock - before.clock)
         return Moment(values, angles, after.target, clock, before.coverage, after.stages)
@@ -134,43 +139,45 @@ def film_rollouts(
     progress: Callable[[int, int], None] | None = None,
     stages: Sequence[Sequence[Array]] | None = None,
 ) -> None:
-    """Film episodes one after the other as H.264 or, by its suffix, GIF.
+    """Film episodes one after the other.
 
     Between control steps the motion is linear. Each episode's last picture stays for a second.
 
     Args:
-        rollouts: of one config. path: ends in ``.mp4`` or ``.gif``.
-        title: at the lower left; each episode's seed is added.
-        fps: pictures per second. height: pixels.
-        speed: seconds of an episode per second of film; other than 1 is said in the picture.
+        rollouts: episodes of one config.
+        path: ends in ``.mp4`` (H.264) or ``.gif``.
+        title: text at the lower left; each episode's seed is added.
+        fps: pictures per second.
+        height: pixels.
+        speed: seconds of an episode per second of film; the picture says so if it isn't 1.
         progress: called with (pictures done, total).
-        stages: by episode and step, what a policy predicted; see ``Moment``.
+        stages: a policy's predictions by episode and step; see ``Moment``.
 
     Raises:
-        ValueError: no rollouts.
+        ValueError: there are no rollouts.
         RuntimeError: the encoder failed.
         BadInput: ``path`` can't be written.
     """
     if not rollouts:
         raise ValueError("rollouts = []: a film needs at least one")
     arm = PushArm(rollouts[0].config.arm)
-    points = np.concatenate([arm.points(each.angles).reshape(-1, 2) for each in rollouts])
+    points = np.concatenate([arm.points(run.angles).reshape(-1, 2) for run in rollouts])
     stage = Stage(rollouts[0].config, height, points)
     badge = "" if speed == 1.0 else f", {speed:g}x speed"
-    frames: list[tuple[int, float]] = []  # an episode and its clock
+    frames: list[tuple[int, float]] = []  # index of an episode, and its time (s)
     moments: list[int] = []
-    for which, each in enumerate(rollouts):
-        end = len(each.targets) * stage.step
+    for episode, run in enumerate(rollouts):
+        end = len(run.targets) * stage.step
         count = round(end / speed * fps) + 1
-        frames += [(which, min(k * speed / fps, end)) for k in range(count)]
+        frames += [(episode, min(k * speed / fps, end)) for k in range(count)]
         moments += range(len(frames) - count, len(frames))
         moments += [len(frames) - 1] * round(_HOLD * fps)
 
     def draw(k: int) -> Picture:
-        which, clock = frames[k]
-        each, predicted = rollouts[which], stages[which] if stages else None
-        text = f"{title}, seed {each.seed}{badge}"
-        return stage.draw(moment_of(stage, each, clock, predicted), text)
+        episode, clock = frames[k]
+        run, predicted = rollouts[episode], stages[episode] if stages else None
+        text = f"{title}, seed {run.seed}{badge}"
+        return stage.draw(moment_of(stage, run, clock, predicted), text)
 
     film(path, fps, moments, draw, progress)
 
@@ -178,7 +185,7 @@ def film_rollouts(
 def moment_of(
     stage: Stage, rollout: Rollout, clock: float, predicted: Sequence[Array] | None = None
 ) -> Moment:
-    """An episode at a time (s) since its begin, with what was predicted in each step."""
+    """An episode at a time (s) since its start; ``predicted``: a policy's stages of each step."""
     last = len(rollout.targets)
     k = min(int(clock / stage.step + 1e-9), last)
 

@@ -1,16 +1,17 @@
-"""``compat="gym-pusht"``: gym-pusht's interface over our simulation; its policies run unchanged.
+"""``compat="gym-pusht"``: gym-pusht's interface to our simulation; its policies run unchanged.
 
     env = gymnasium.make("galley/Push-v0", compat="gym-pusht", obs_type="pixels_agent_pos")
 
 Spaces, their dtypes, reward, info and ``options={"reset_to_state": (5,)}`` are those of
-``gym_pusht/PushT-v0`` 0.1.8; so is the end, at 300 steps or a coverage above 0.95, and so are the
-attributes that others' scripts use. A seed gives gym-pusht's start, unless block and pusher or wall
-overlap in it: then the next draw counts.
+``gym_pusht/PushT-v0`` 0.1.8. The same holds for the end of an episode, at 300 steps or a coverage
+above 0.95, and for the attributes that other scripts use. A seed gives gym-pusht's start, unless
+the block overlaps the pusher or a wall there: then the next draw counts.
 
-Lengths are px, 0 to 512, y downwards: a T of 120 px, walls whose inner sides stand at 7 and 504 px;
-a mm of our table is a px. A block's pose is that of the middle of the T's top edge. gym-pusht's
-block isn't a T of uniform density: its moment of inertia is 3000 px^2 about (0, 45) px, that of the
-outline 1931.6 px^2 about (0, 40.71) px, for a mass of 1. So there a push turns the block less.
+Lengths are in px, 0 to 512, y downwards: a T of 120 px, walls whose inner sides are at 7 and
+504 px; 1 px is 1 mm of our table. A block's pose is that of the middle of the T's top edge.
+gym-pusht's block isn't a T of uniform density: for a mass of 1 its moment of inertia is 3000 px^2
+about (0, 45) px, but that of the outline 1931.6 px^2 about (0, 40.71) px. So in gym-pusht a push
+turns the block less.
 """
 
 from __future__ import annotations
@@ -41,15 +42,15 @@ from galley.planar.pushing.shapes import shape
 from galley.planar.pushing.simulation import Simulation, State
 
 OBSERVATIONS = ("state", "environment_state_agent_pos", "pixels", "pixels_agent_pos")
-SIZE = 512.0  # px, of what is observed and commanded
+SIZE = 512.0  # px, range of observed and commanded positions
 GOAL = np.array([256.0, 256.0, pi / 4.0])  # pose of the block
 KEYPOINTS = np.array(
     [(-60, 0), (60, 0), (60, 30), (-60, 30), (-15, 30), (15, 30), (15, 120), (-15, 120)],
     dtype=float,
 )
-"""(8, 2) px in the block's frame: corners of bar and stem."""
+"""Corners of bar and stem (8, 2) in the block's frame, px."""
 PHYSICS = {"galley": "galley.gym:galley/Push-v0", "upstream": "gym_pusht:gym_pusht/PushT-v0"}
-"""Environments with this interface, by whose physics they have."""
+"""Environments with this interface, by the name of their physics."""
 ARRAYS = {
     "image": "what the environment paints",
     "state": "agent x, agent y (px)",
@@ -59,14 +60,14 @@ ARRAYS = {
     "next_done": "whether the action ends the episode",
     "next_success": "whether more than 0.95 of the goal is covered after the action",
 }
-"""Of an episode, see ``play``."""
-_GRAVITY_CENTER = np.array([0.0, 45.0])  # px in the block's frame: where gym-pusht has it
+"""Arrays of an episode and their meanings, see ``play``."""
+_GRAVITY_CENTER = np.array([0.0, 45.0])  # px in the block's frame, as in gym-pusht
 _WALL, _FAR = 7.0, 504.0  # px: the walls' inner sides
 _SCALE = 1000.0  # px/m
 _RADIUS = 15.0  # px, of the pusher
-_TRIES = 1000  # half of the draws are free
-_RENDERED = 680  # pixels, as there
-_T = shape("T")  # whose frame is that of gym-pusht's block
+_TRIES = 1000  # draws of a start; about half are free of overlaps
+_RENDERED = 680  # pixels, as in gym-pusht
+_T = shape("T")  # in the frame of gym-pusht's block
 _CENTROID = _T.mass_properties(1.0).centroid  # m
 
 
@@ -87,13 +88,13 @@ def body_pose(block: Array) -> Array:
 
 
 def keypoints(block: Array) -> Array:
-    """``KEYPOINTS`` of a block's pose, one after the other: (16,) px."""
+    """``KEYPOINTS`` at a block's pose (3,), one after the other: (16,), px."""
     x, y, theta = block.tolist()
     return np.asarray(KEYPOINTS @ _turn(theta).T + (x, y)).ravel()
 
 
 def table_state(sim: Simulation, info: Info) -> State:
-    """Our table as an ``info`` tells it, in px, but for the block's velocity."""
+    """The state of our table by an ``info`` in px, which doesn't have the block's velocity."""
     state = sim.states(body_pose(info["block_pose"]), metres(info["pos_agent"]))
     state.values[2:4, 0] = np.asarray(info["vel_agent"]) / _SCALE
     return state
@@ -102,16 +103,19 @@ def table_state(sim: Simulation, info: Info) -> State:
 def play(
     config: PushConfig, physics: str, act: Callable[[State], Any], seed: int, size: int | None
 ) -> tuple[Rollout, dict[str, Any]]:
-    """An episode in an environment of ``PHYSICS``, until it is over or ``act`` has no target.
+    """Run an episode in an environment of ``PHYSICS``, until it ends or ``act`` returns None.
 
     Args:
-        config: of a table as ``table_config`` makes it. act: the next target (2,) px, for our
-            table as the environment's ``info`` tells it. size: a side of the pictures, pixels;
-            None: none.
+        config: a table of ``table_config``.
+        physics: a name of ``PHYSICS``.
+        act: returns the next target (2,), px, for the state of our table by the environment's
+            ``info``.
+        seed: of the environment.
+        size: side of the pictures, pixels; None: no pictures.
 
     Returns:
-        What happened on our table, and arrays (T, ...) of what ``ARRAYS`` says; ``image`` is a
-        picture only with a size.
+        The episode on our table, and the arrays (T, ...) of ``ARRAYS``; ``image`` is a picture only
+        with a size.
     """
     more: Info = {"compat": "gym-pusht", "config": config} if physics == "galley" else {}
     more |= {f"observation_{side}": size for side in ("width", "height") if size}
@@ -125,7 +129,7 @@ def play(
         seen, _, done, late, info = environment.step(action)
         over = done or late
         states.append(table_state(sim, info))
-        # The coverage is our own: gym-pusht's last bit differs from run to run.
+        # The coverage is computed here, because gym-pusht's last bit differs from run to run.
         reward = min(states[-1].coverage[0] / SUCCESS, 1.0)
         steps.append([*step, [reward], [over], [info["is_success"]]])
     arrays = dict(zip(ARRAYS, map(np.array, zip(*steps, strict=True)), strict=True))
@@ -135,7 +139,7 @@ def play(
 
 
 def table_config(config: PushConfig | None = None) -> PushConfig:
-    """gym-pusht's table, pusher and goal; the rest is that of a config.
+    """A config with gym-pusht's table, pusher and goal; the other parameters stay.
 
     Raises:
         ValueError: the config's body isn't the T.
@@ -152,21 +156,23 @@ def table_config(config: PushConfig | None = None) -> PushConfig:
 
 
 class GymPushTEnv(PushEnv):
-    """One table; see the module.
+    """One table with gym-pusht's interface; see the module.
 
     Args:
-        observation: one of ``OBSERVATIONS``; also by gym-pusht's name, ``obs_type``.
-        config: of the body, the contacts and the friction; also the path of a YAML file.
+        observation: one of ``OBSERVATIONS``; gym-pusht's name for it is ``obs_type``.
+        config: parameters of body, contacts and friction, or the path of a YAML file.
         render_mode: None, ``rgb_array`` or ``human``.
-        observation_width, observation_height, visualization_width, visualization_height: pixels of
-            what is observed and rendered. Where they differ, the plane is in the middle.
+        observation_width, observation_height: of observed pictures, pixels.
+        visualization_width, visualization_height: of rendered pictures, pixels. If a width differs
+            from the height, the plane is in the middle.
 
     Attributes:
-        dt: s, of a substep. control_hz: control steps a second.
+        dt: a substep, s.
+        control_hz: control steps a second.
         success_threshold: coverage above which an episode ends with success.
 
     Raises:
-        ValueError: no such observation or way to render, or a bad config.
+        ValueError: an unknown observation or render mode, or a bad config.
     """
 
     def __init__(
@@ -209,7 +215,7 @@ class GymPushTEnv(PushEnv):
         self.observation_space = seen[self.obs_type]
 
     def _look(self) -> tuple[Array, Array, Array]:
-        """The pusher's place (2,) px and velocity (2,) px/s, and the block's pose (3,) px, rad."""
+        """Pusher's position (2,), px, and velocity (2,), px/s; block's pose (3,), px and rad."""
         values = self.state.values[:, 0]
         x, y, theta = values[4:7].tolist()
         c, s = cos(theta), sin(theta)
@@ -225,7 +231,7 @@ class GymPushTEnv(PushEnv):
 
     @property
     def block(self) -> Any:
-        """The block: as ``agent``, and ``angle`` (rad), ``angular_velocity`` (rad/s)."""
+        """The block: what ``agent`` has, with ``angle`` (rad) and ``angular_velocity`` (rad/s)."""
         x, y, theta = self._look()[2].tolist()
         vx, vy, omega = self.state.body_velocity[:, 0].tolist()
         velocity = np.array([_SCALE * vx, _SCALE * vy])
@@ -235,11 +241,11 @@ class GymPushTEnv(PushEnv):
 
     @property
     def goal_pose(self) -> Array:
-        """(3,) px, px, rad."""
+        """Pose of the block at the goal (3,): px, px, rad."""
         return GOAL.copy()
 
     def get_obs(self) -> Seen:
-        """The observation, in arrays that later steps leave alone."""
+        """The observation, in arrays that later steps don't change."""
         return self._observed(*self._look()[::2])
 
     def _observed(self, pusher: Array, block: Array) -> Seen:
@@ -253,15 +259,15 @@ class GymPushTEnv(PushEnv):
         return {"environment_state": keypoints(block), "agent_pos": pusher.copy()}
 
     def _set_state(self, state: ArrayLike) -> None:
-        """Move pusher and block (5,) as gym-pusht's does; scripts call it.
+        """Put pusher and block at a state (5,), as gym-pusht's method does; scripts call it.
 
-        gym-pusht puts the block where the state says, at the angle that it has, and then turns it
-        about its centre of gravity, which moves its frame.
+        gym-pusht first moves the block to the position, at its old angle, and then turns it about
+        its centre of gravity, which moves its frame.
         """
         self._place("state", state, self.state.body[2, 0])
 
     def _place(self, name: str, state: ArrayLike, before: float) -> None:
-        """The same; ``before``: the angle (rad) that the block has."""
+        """``_set_state`` for a block that has the angle ``before`` (rad); ``name`` for messages."""
         start = np.asarray(state, dtype=np.float64)
         if start.shape != (5,) or not np.isfinite(start).all():
             raise ValueError(f"{name} = {start.tolist()}: must be 5 finite numbers")
@@ -278,7 +284,7 @@ class GymPushTEnv(PushEnv):
             return
         rng, bounds = self.np_random, ((50, 450), (50, 450), (100, 400), (100, 400))
         for _ in range(_TRIES):
-            start = [float(rng.integers(*each)) for each in bounds]
+            start = [float(rng.integers(*bound)) for bound in bounds]
             self._place("start", [*start, rng.uniform(-np.pi, np.pi)], 0.0)
             if self.sim.free(self.state.body.T, self.state.pusher.T)[0]:
                 return
@@ -313,7 +319,7 @@ class GymPushTEnv(PushEnv):
 
 
 def _view(width: int, height: int) -> View:
-    """The plane from 0 to 512 px, in a picture of so many pixels."""
+    """The view of the plane from 0 to 512 px, in a picture of this width and height, pixels."""
     return view_of(metres(np.zeros(2)), metres(np.full(2, SIZE)), width, height)
 
 
@@ -322,10 +328,14 @@ def _turn(theta: float) -> Array:
 
 
 def make_env(*, compat: str | None = None, **more: Any) -> PushEnv:
-    """``gymnasium.make("galley/Push-v0", ...)``: other arguments are those of the class.
+    """Entry point of ``gymnasium.make("galley/Push-v0", ...)``.
+
+    Args:
+        compat: None or ``gym-pusht``, which chooses the class.
+        more: arguments of ``PushEnv`` or ``GymPushTEnv``.
 
     Raises:
-        ValueError: no such ``compat``.
+        ValueError: an unknown ``compat``.
     """
     known("compat", compat, (None, "gym-pusht"))
     return PushEnv(**more) if compat is None else GymPushTEnv(**more)

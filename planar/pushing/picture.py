@@ -1,7 +1,8 @@
-"""Pictures of tables: goal, body, pusher, by choice arm and target; anti-aliased, in compiled code.
+"""Pictures of tables: goal, body and pusher, optionally arm and target; in compiled code.
 
-x runs to the right and y downwards, and the colours are gym-pusht's. Each pixel is mixed by the
-exact share of it that is covered. Bodies have outlines where these are a pixel wide at least.
+x runs to the right and y downwards, and the colours are gym-pusht's. Pictures are anti-aliased:
+each pixel is mixed by the exact share of it that is covered. Bodies have outlines if these are at
+least a pixel wide.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.simulation import Simulation, State
 
 Picture = NDArray[np.uint8]
-"""(h, w, 3), or (n, h, w, 3) of many."""
+"""A picture (h, w, 3), or n pictures (n, h, w, 3)."""
 
 SIZE = 96  # pixels, of observations
 _LINE = 0.002  # m, width of outlines
@@ -43,10 +44,12 @@ LINK, JOINT, TARGET = _colors((240, 150, 60), (70, 74, 82), (198, 40, 40))
 
 @dataclass(frozen=True)
 class View:
-    """What a picture shows of the plane.
+    """The part of the plane that a picture shows.
 
     Attributes:
-        width, height: pixels. left, top: m, x and y of the upper left corner. scale: pixels/m.
+        width, height: of the picture, pixels.
+        left, top: x and y of the upper left corner, m.
+        scale: pixels/m.
     """
 
     width: int
@@ -56,16 +59,16 @@ class View:
     scale: float
 
     def pixels(self, p_W: ArrayLike) -> Array:
-        """Points (..., 2) m of the world in pixels."""
+        """Points (..., 2), m, of the world in pixels."""
         return (np.asarray(p_W, dtype=np.float64) - (self.left, self.top)) * self.scale
 
     def place(self, pixel: ArrayLike) -> Array:
-        """The points (..., 2) m of the world that pixels show."""
+        """The points (..., 2), m, of the world that pixels (..., 2) show."""
         return np.asarray(pixel, dtype=np.float64) / self.scale + (self.left, self.top)
 
 
 def view_of(low: ArrayLike, high: ArrayLike, width: int, height: int) -> View:
-    """The largest view that shows everything between two points (2,) m, in the middle.
+    """The closest view of the rectangle between two corners (2,), m, which is in the middle.
 
     Raises:
         ValueError: a size (pixels) below 1.
@@ -80,7 +83,7 @@ def view_of(low: ArrayLike, high: ArrayLike, width: int, height: int) -> View:
 
 
 def table_view(config: PushConfig, size: int = SIZE) -> View:
-    """The table, in a square picture."""
+    """The view of a table in a square picture of a side in pixels."""
     return view_of((0.0, 0.0), (config.width, config.height), size, size)
 
 
@@ -88,10 +91,12 @@ class Painter:
     """Paints the tables of one simulation.
 
     Attributes:
-        view: what its pictures show. background: (h, w, 3), the table with the goal.
+        view: the part of the plane that its pictures show.
+        background: (h, w, 3), the table with the goal.
 
     Args:
-        sim: the simulation. view: by default of the table, 96 x 96.
+        sim: the simulation.
+        view: None: the table in 96 x 96 pixels.
     """
 
     def __init__(self, sim: Simulation, view: View | None = None) -> None:
@@ -122,22 +127,22 @@ class Painter:
     def observe(self, state: State) -> Picture:
         """Pictures (n, h, w, 3) of n tables: goal, body, pusher."""
         shape = (state.values.shape[1], *self.background.shape)
-        found = np.empty(shape, dtype=np.uint8)
+        pictures = np.empty(shape, dtype=np.uint8)
         self._kernel.paint(
             state.values, self._outline, self._rim, self._disc, self._numbers, _PAINTED,
-            self.background, found,
+            self.background, pictures,
         )  # fmt: skip
-        return found
+        return pictures
 
     def draw(
         self, values: Array, angles: ArrayLike | None = None, target: ArrayLike | None = None
     ) -> Picture:
-        """A picture (h, w, 3) for people to look at: the goal's outline shows on the body as well.
+        """A picture (h, w, 3) for people: the goal's outline shows through the body.
 
         Args:
-            values: (11,) of one table, see ``simulation_kernel``.
-            angles: (N,) rad of the arm that hangs above; None: none is shown.
-            target: (2,) m, where the pusher is driven to; a cross.
+            values: (11,), state of one table, see ``simulation_kernel``.
+            angles: (N,), of the arm above the table, rad; None: no arm.
+            target: (2,), of the pusher, m, shown as a cross; None: no cross.
         """
         picture: Picture = self.observe(State(np.array(values)[:, None]))[0]
         self._stroke(picture, self._goal, GOAL_LINE, len(self._goal), opacity=0.7)
@@ -153,12 +158,12 @@ class Painter:
     def dot(
         self, picture: Picture, point: ArrayLike, radius: float, color: Picture, opacity: float
     ) -> None:
-        """Paint a disc at a point (2,) m, of a radius (m), over a picture."""
+        """Paint a disc at a point (2,), m, with a radius (m), over a picture."""
         points = self.view.pixels(np.asarray(point) + _disc(radius))
         self._kernel.fill(picture, np.ascontiguousarray(points), color, opacity)
 
     def _hang(self, picture: Picture, points: Array) -> None:
-        """Links and joints of the arm, the links see-through."""
+        """Paint the arm with joints ``points`` (N + 1, 2), m; its links are transparent."""
         p, scale = self.view.pixels(points), self.view.scale
         self._stroke(picture, p, LINK, len(p) - 1, _LINK * scale, 0.75)
         for k, joint in enumerate(p):
@@ -185,7 +190,7 @@ class Painter:
 
 
 def _disc(radius: float) -> Array:
-    """A regular polygon (m, 2) as large as the disc of this radius (m), about the origin."""
+    """A regular polygon (m, 2) about the origin, m, with the area of a disc of this radius (m)."""
     turn = 2.0 * np.pi / _ROUND
     angle = turn * np.arange(_ROUND)
     reach = radius * np.sqrt(turn / np.sin(turn))

@@ -1,6 +1,6 @@
-"""Compiled: polygons painted over a picture, each pixel by the share of it that they cover.
+"""Compiled painting of polygons over a picture, each pixel by the share that they cover.
 
-Points are in pixels, (0, 0) the upper left corner of the upper left pixel, x to the right, y down.
+Points are in pixels, with (0, 0) at the upper left corner, x to the right, and y downwards.
 """
 
 from __future__ import annotations
@@ -21,10 +21,18 @@ Bytes = NDArray[np.uint8]
 def fill(picture: Bytes, points: Array, color: Bytes, opacity: float) -> None:
     """Paint a simple polygon (n, 2), in either orientation, over a picture (h, w, 3).
 
-    The share of a pixel that lies inside is exact. By Green's theorem each edge adds, in each row,
-    the signed area to its right: part of it in the columns that it passes, and the same height in
-    all that follow, which one sum along the row adds up.
+    The share of a pixel that lies inside is exact. By Green's theorem it is a sum over the edges:
+    in each row an edge adds the signed area to its right. That is a part in the columns that the
+    edge passes, and its full height in all columns after them. So ``area`` stores only the changes
+    from column to column, and a running sum along the row gives the shares.
+
+    Args:
+        picture: (h, w, 3), changed in place.
+        points: vertices (n, 2), pixels.
+        color: (3,).
+        opacity: 0 to 1; 1 hides what is below.
     """
+    # The bounding box, cut at the picture's edge.
     height, width, n = picture.shape[0], picture.shape[1], len(points)
     low_x = high_x = points[0, 0]
     low_y = high_y = points[0, 1]
@@ -52,11 +60,11 @@ def fill(picture: Bytes, points: Array, color: Bytes, opacity: float) -> None:
                 xa, xb = xb, xa
             tall = sign * (yb - ya)
             for column in range(math.floor(xa), math.floor(xb) + 1):
-                if column >= right:
+                if column >= right:  # to the right of the picture nothing counts
                     break
                 u, v = max(xa, float(column)), min(xb, column + 1.0)
                 part = tall * (v - u) / (xb - xa) if xb > xa else tall
-                if column < left:
+                if column < left:  # to the left of it the full height counts in all columns
                     area[row - top, 0] += part
                 else:
                     mean = 0.5 * (u + v) - column
@@ -79,10 +87,15 @@ def fill(picture: Bytes, points: Array, color: Bytes, opacity: float) -> None:
 def stroke(
     picture: Bytes, points: Array, segments: int, width: float, color: Bytes, opacity: float
 ) -> None:
-    """Paint ``segments`` lines from each point (n, 2) to the next; n of them close the outline.
+    """Paint the first ``segments`` lines from each point (n, 2) to the next; n close the outline.
 
     Args:
-        width: pixels. The ends are square, half a width beyond the points.
+        picture: (h, w, 3), changed in place.
+        points: (n, 2), pixels.
+        segments: number of lines, at most n.
+        width: of the lines, pixels. Their ends are square, half a width beyond the points.
+        color: (3,).
+        opacity: 0 to 1.
     """
     corners, n = np.empty((4, 2)), len(points)
     for i in range(segments):
@@ -110,14 +123,16 @@ def paint(
     background: Bytes,
     pictures: Bytes,
 ) -> None:
-    """Pictures of many tables: body and pusher over a background.
+    """Paint pictures of n tables: body and pusher over a background.
 
     Args:
-        state: (11, n), see ``simulation_kernel``. outline: (k, 2) m, about the body's centroid.
-        rim, disc: (m, 2) m, the pusher's outline and that inside its rim, about its centre.
-        view: x, y (m) of the upper left corner, pixels/m, width of outlines (pixels; 0: none).
-        colors: (4, 3) of the body, its outline, the pusher, its rim.
-        background: (h, w, 3). pictures: (n, h, w, 3), written.
+        state: (11, n), see ``simulation_kernel``.
+        outline: (k, 2), of the body about its centroid, m.
+        rim, disc: (m, 2), the pusher's outline, and the one inside its rim, about its centre, m.
+        view: (4,), x, y (m) of the upper left corner, pixels/m, pixels of outlines (0: none).
+        colors: (4, 3), of the body, its outline, the pusher, its rim.
+        background: (h, w, 3).
+        pictures: (n, h, w, 3), written.
     """
     left, top, scale = view[0], view[1], view[2]
     body, round_rim, round_disc = np.empty_like(outline), np.empty_like(rim), np.empty_like(disc)

@@ -15,8 +15,8 @@ from galley.planar.pushing.simulation import State
 from galley.planar.window import Window
 
 _RATE = 50.0  # Hz, of pictures
-_HOLD = 1.5  # s on the end of an episode
-_GRAB = 1.5  # radii of the pusher from its centre: the mouse takes it there
+_HOLD = 1.5  # s, for which the end of an episode is shown
+_GRAB = 1.5  # radii of the pusher: so near to its centre the mouse takes it
 _SLACK = 0.15  # m beside the table, for the arm's elbows
 _TITLE = "R: restart   escape: end"
 
@@ -29,17 +29,19 @@ def watch(
     steps: int = STEPS,
     height: int = 720,
 ) -> Iterator[Rollout]:
-    """Open a window and push in real time, episode after episode; yields each when it has ended.
+    """Open a window and push in real time, episode after episode; yields each at its end.
 
-    An episode ends when the goal is covered, after ``steps``, by R, which starts the next, or by
-    escape or the window's close, which end it all. The next has the next seed. The picture is one
-    control step late, so that it moves smoothly.
+    An episode ends when the goal is covered, after ``steps``, or when R is pressed; the next one
+    has the next seed. Escape, or closing the window, ends everything. The picture is one control
+    step late, so that it moves smoothly.
 
     Args:
-        config: of the simulation.
-        demonstrator: who pushes; None: the mouse, once it has come to the pusher.
-        seed: of the first episode. episodes: how many; None: until escape.
-        steps: of an episode, at most. height: pixels.
+        config: parameters of the simulation.
+        demonstrator: drives the pusher; None: the mouse does, once it has come to the pusher.
+        seed: of the first episode.
+        episodes: number of episodes; None: until escape.
+        steps: most control steps of an episode.
+        height: of the window, pixels.
 
     Raises:
         ImportError: pygame is missing.
@@ -63,23 +65,23 @@ def watch(
 
 
 class _Live:
-    """A demonstrator that shows each state, then acts as another one, or as the mouse."""
+    """A demonstrator that shows each state, with targets from another one or the mouse."""
 
     def __init__(self, stage: Stage, window: Window, inner: Demonstrator | None) -> None:
         self._stage, self._window, self._inner = stage, window, inner
         self._last: Moment | None = None
         self._target: Array | None = None
         self.stopped: str | None = None
-        """``restart`` or ``end``, by a key."""
+        """``restart`` or ``end`` if a key ended the episode, else None."""
 
     def reset(self, seed: int) -> None:
-        """Begin an episode."""
+        """Begin an episode, and put its seed into the title."""
         self._title = f"seed {seed}   {_TITLE}"
         if self._inner is not None:
             self._inner.reset(seed)
 
     def act(self, state: State) -> Array:
-        """Show the motion from the last state to this, in real time; then the next target."""
+        """Show the motion from the last state to this one in real time; returns the next target."""
         now = self._moment(state.values[:, 0].copy())
         if self._last is None:
             self._begin(now)
@@ -104,7 +106,7 @@ class _Live:
             return
 
     def _begin(self, start: Moment) -> None:
-        """Show the start until the mouse has come to the pusher; once, if it isn't to push."""
+        """Show the start, with a mouse until it has come to the pusher."""
         reach = _GRAB * self._stage.sim.config.pusher_radius
         self._show(start)
         while self._inner is None:
@@ -113,11 +115,11 @@ class _Live:
             self._show(start, note="bring the mouse to the pusher   ")
 
     def _mouse(self) -> Array:
-        """The point (2,) m of the table under the mouse; far off until it has moved."""
+        """The point (2,), m, of the table under the mouse; infinite until the mouse has moved."""
         if self._window.mouse is None:
             return np.full(2, np.inf)
-        config, place = self._stage.sim.config, self._stage.view.place(self._window.mouse)
-        return np.clip(place, 0.0, (config.width, config.height))
+        config, point = self._stage.sim.config, self._stage.view.place(self._window.mouse)
+        return np.clip(point, 0.0, (config.width, config.height))
 
     def _moment(self, values: Array) -> Moment:
         arm = self._stage.arm
@@ -127,10 +129,10 @@ class _Live:
         return Moment(values, angles, self._target, clock, float(values[10]))
 
     def _show(self, moment: Moment, count: int = 1, note: str = "") -> None:
-        """Show a picture for its time.
+        """Show a moment for as long as a picture lasts, one of ``count`` in a control step.
 
         Raises:
-            Stopped: by a key.
+            Stopped: R or escape was pressed, or the window was closed.
         """
         if not self._window.read():
             self.stopped = "end"

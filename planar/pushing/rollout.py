@@ -1,4 +1,4 @@
-"""One episode of a demonstrator: every state, every target, and the arm that held the pusher."""
+"""One episode of a demonstrator: states, targets, and configurations of the arm."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.demonstrators import Demonstrator
 from galley.planar.pushing.simulation import Simulation
 
-SUCCESS = 0.95  # of the goal covered
-STEPS = 300  # of an episode
+SUCCESS = 0.95  # coverage of the goal above which an episode ends with success
+STEPS = 300  # control steps of an episode, at most
 
 
 class Stopped(Exception):
@@ -26,11 +26,11 @@ class Rollout:
     """T control steps of one table.
 
     Attributes:
-        config: of the simulation.
+        config: parameters of the simulation.
         states: (T + 1, 11), see ``simulation_kernel``; the first is the start.
-        targets: (T, 2) m, where the pusher was driven to.
-        angles: (T + 1, N) rad of the arm's joints; no row collides with itself.
-        seed: of start and demonstrator.
+        targets: (T, 2), where the pusher was driven to, m.
+        angles: (T + 1, N), joint angles of the arm, rad; no row collides with itself.
+        seed: of the start and of the demonstrator.
     """
 
     config: PushConfig
@@ -41,7 +41,7 @@ class Rollout:
 
     @property
     def coverage(self) -> Array:
-        """(T + 1,) share of the goal that the body covers."""
+        """Share (T + 1,) of the goal that the body covers in each state."""
         return self.states[:, 10]
 
     @property
@@ -62,8 +62,11 @@ def roll_out(
     The start is that of ``gymnasium.make("galley/Push-v0").reset(seed=seed)``.
 
     Args:
-        sim: of the table. demonstrator: who pushes. seed: of the start and of the demonstrator.
-        steps: at most. progress: called with (steps done, ``steps``).
+        sim: simulation of the table.
+        demonstrator: drives the pusher.
+        seed: of the start and of the demonstrator.
+        steps: most control steps.
+        progress: called with (steps done, ``steps``).
 
     Raises:
         ValueError: the arm can't hold the pusher without crossing itself.
@@ -87,10 +90,10 @@ def roll_out(
 
 
 def held(arm: PushArm, pusher: Array) -> Array:
-    """Angles (T, N) rad of an arm whose tip follows (T, 2) m, each from the one before.
+    """Angles (T, N), rad, of an arm whose tip follows ``pusher`` (T, 2), m, each from the last.
 
     Raises:
-        ValueError: somewhere the arm crosses itself, or the point is out of its reach.
+        ValueError: at one of the points the arm crosses itself, or can't reach it.
     """
     angles = np.zeros((len(pusher), len(arm.config.links)))
     for k, point in enumerate(pusher):

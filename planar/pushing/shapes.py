@@ -1,4 +1,4 @@
-"""Outlines of bodies to push (m) that ship with Galley."""
+"""Outlines of bodies to push that ship with Galley, in metres."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ SHAPES = {"T": T, "L": L, "rectangle": RECTANGLE}
 
 
 def shape(name: str) -> Polygon:
-    """A shipped outline.
+    """The shipped outline of a name.
 
     Raises:
-        ValueError: there is none of this name.
+        ValueError: an unknown name.
     """
     if not isinstance(name, str) or name not in SHAPES:
         known = ", ".join(SHAPES)

@@ -1,13 +1,14 @@
-"""Simulation of one or many tables: a round pusher, a body, walls, friction with the table.
+"""Simulation of one or many tables: a round pusher, a body, walls, and support friction.
 
-Each substep is one of semi-implicit Euler, as the original writes it: forces at the old state,
-v' = v + dt F / m, then x' = x + dt v'. The pusher on the body, at the depth d of its rim and with
-n into the body, v_p and v_c the velocities of pusher and body at the contact point:
+Each substep is one of semi-implicit Euler, as in the original: forces at the old state, then
+v' = v + dt F / m and x' = x + dt v'. With the depth d of the pusher's rim in the body, the normal
+n into the body, and the velocities v_p and v_c of pusher and body at the contact point, the force
+and the torque on the body are
 
     F = k d n + c (v_p - v_c),    torque = r x F
 
-but never a pull along n. Friction with the table (``planar.geometry.support``) is taken implicitly
-after the other forces, so that a body comes to rest exactly. The pusher is driven to its target by
+but it never pulls along n. Support friction (``planar.geometry.support``) acts implicitly after the
+other forces, so that a body comes to rest exactly. A PD controller drives the pusher to its target:
 a = gain (target - p) - damping v.
 
     sim = Simulation(PushConfig())
@@ -32,65 +33,67 @@ from galley.planar.geometry.support import SupportFriction, support_friction
 from galley.planar.pushing.config import PushConfig
 
 _log = logging.getLogger(__name__)
-_MARGIN = 0.2  # of the table's size that random bodies keep from its rim, as in gym-pusht
+_MARGIN = 0.2  # share of the table's size that random bodies keep from its rim, as in gym-pusht
 _TRIES = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Of n tables; the attributes are views, which ``Simulation.advance`` changes.
+    """State of n tables. The properties are views, which ``Simulation.advance`` changes in place.
 
     Attributes:
-        values: (11, n), see ``simulation_kernel``.
+        values: (11, n), all rows; see ``simulation_kernel``.
     """
 
     values: Array
 
     @property
     def pusher(self) -> Array:
-        """(2, n) m."""
+        """Positions of the pushers (2, n), m."""
         return self.values[0:2]
 
     @property
     def pusher_velocity(self) -> Array:
-        """(2, n) m/s."""
+        """Velocities of the pushers (2, n), m/s."""
         return self.values[2:4]
 
     @property
     def body(self) -> Array:
-        """(3, n) x, y of the centroid (m), and angle (rad), which counts whole turns."""
+        """Poses of the bodies (3, n): x, y of the centroid (m), angle (rad, not wrapped)."""
         return self.values[4:7]
 
     @property
     def body_velocity(self) -> Array:
-        """(3, n) m/s, rad/s."""
+        """Velocities of the bodies (3, n), m/s and rad/s."""
         return self.values[7:10]
 
     @property
     def coverage(self) -> Array:
-        """(n,) share of the goal that the body covers, 0 to 1."""
+        """Shares (n,) of the goal that the bodies cover, 0 to 1."""
         return np.asarray(self.values[10])
 
     def copy(self) -> State:
-        """One that shares nothing with this."""
+        """A copy that shares no memory with this state."""
         return State(self.values.copy())
 
 
 class Simulation:
-    """Steps tables of one config.
+    """Simulates tables of one config.
 
     Args:
-        support: friction with the table; None: as for a plate that lies on all of its area.
-        centre: (2,) m, of mass and friction, in the outline's frame; None: its centroid.
+        config: the parameters.
+        support: support friction; None: that of a plate that lies on all of its area.
+        centre: (2,), centre of mass and friction in the outline's frame, m; None: the centroid.
 
     Raises:
         ValueError: the config has ranges, see ``PushConfig.drawn``.
 
     Attributes:
         config: the parameters.
-        body: the outline about its centroid.
+        body: the outline about the centre.
         goal: the outline at the goal.
-        inertia: kg m^2 about the centroid.
+        inertia: moment of inertia about the centre, kg m^2.
+        radius: distance of the farthest vertex from the centre, m.
     """
 
     def __init__(
@@ -104,10 +107,10 @@ class Simulation:
         ensure(PUSHING)
         self._kernel = simulation_kernel
         self.config, self._support = config, support
-        found = config.shape.mass_properties(config.mass)
-        off = np.zeros(2) if centre is None else centre - found.centroid
-        self.inertia = found.inertia + config.mass * float(off @ off)
-        self.body = Polygon(config.shape.vertices - found.centroid - off)
+        properties = config.shape.mass_properties(config.mass)
+        off = np.zeros(2) if centre is None else centre - properties.centroid
+        self.inertia = properties.inertia + config.mass * float(off @ off)
+        self.body = Polygon(config.shape.vertices - properties.centroid - off)
         self.goal = self.body.moved(config.goal)
         self.radius = float(np.hypot(*self.body.vertices.T).max())
         self._numbers, self._layout = self._packed()
@@ -123,7 +126,7 @@ class Simulation:
         return self
 
     def longest_substep(self) -> float:
-        """The dt (s) up to which contacts and the pusher's drive are stable; inf without any.
+        """The largest dt (s) at which contacts and the pusher's drive are stable; inf without any.
 
         Semi-implicit Euler of a spring k and damper c at a mass m is stable for
         k dt^2 + 2 c dt < 4 m. At the lever r, 1 / m = 1 / mass + r^2 / inertia + 1 / pusher_mass.
@@ -141,7 +144,7 @@ class Simulation:
         return float(min(most, default=np.inf))
 
     def states(self, body: ArrayLike, pusher: ArrayLike) -> State:
-        """Tables at rest with bodies at (n, 3) (m, rad) and pushers at (n, 2) (m)."""
+        """Tables at rest, with bodies at poses (n, 3), m and rad, and pushers at (n, 2), m."""
         bodies = np.atleast_2d(np.asarray(body, dtype=np.float64))
         values = np.zeros((self._kernel.ROWS, len(bodies)))
         values[4:7] = bodies.T
@@ -155,11 +158,11 @@ class Simulation:
     def random_states(
         self, rng: np.random.Generator | Sequence[np.random.Generator], n: int
     ) -> State:
-        """Tables at rest with a body on them, clear of the walls and of the pusher.
+        """Random tables at rest, each with a body on it that is clear of walls and pusher.
 
         Args:
-            rng: of all tables together, or one for each, which draws as for a single table.
-            n: tables.
+            rng: one for all tables; or one for each, which draws what it would for a single table.
+            n: number of tables.
 
         Raises:
             ValueError: the table is too small for both.
@@ -173,16 +176,16 @@ class Simulation:
             np.maximum(low[:2], goal[:2] - near),
             np.minimum(high[:2], goal[:2] + near),
         )
-        if config.start_turned < np.pi:  # else as evenly as ever, from -pi on
+        if config.start_turned < np.pi:  # else all angles, from -pi on, with the same draws as ever
             low[2], high[2] = goal[2] - config.start_turned, goal[2] + config.start_turned
         drawn = np.empty((n, 5))
         bodies, pushers = drawn[:, :3], drawn[:, 3:]
-        left = np.arange(n)
+        left = np.arange(n)  # tables that aren't clear yet: they are drawn again
         for _ in range(_TRIES):
             if not len(left):
                 return self.states(bodies, pushers)
             if isinstance(rng, np.random.Generator):
-                for part in (slice(0, 2), slice(2, 3), slice(3, 5)):  # each of all tables
+                for part in (slice(0, 2), slice(2, 3), slice(3, 5)):  # each for all tables at once
                     shape = (len(left), part.stop - part.start)
                     drawn[left, part] = rng.uniform(low[part], high[part], shape)
             else:
@@ -191,14 +194,14 @@ class Simulation:
         raise ValueError(f"no room for body and pusher on a table of {size[0]:g} x {size[1]:g} m")
 
     def free(self, bodies: Array, pushers: Array) -> NDArray[np.bool_]:
-        """Whether bodies (n, 3) are on the table and clear of pushers (n, 2); (n,)."""
+        """Whether (n,) bodies (n, 3) are on the table and clear of pushers at (n, 2), m."""
         corners = self.outlines(bodies)
         off = (corners < 0.0) | (corners > (self.config.width, self.config.height))
-        found: NDArray[np.bool_] = ~off.any(axis=(1, 2)) & (self.gap(bodies, pushers) > 0.0)
-        return found
+        clear: NDArray[np.bool_] = ~off.any(axis=(1, 2)) & (self.gap(bodies, pushers) > 0.0)
+        return clear
 
     def outlines(self, bodies: Array) -> Array:
-        """The outline's vertices (n, k, 2) m in the world, for bodies (n, 3)."""
+        """The outline's vertices (n, k, 2), m, of bodies at poses (n, 3), in the world."""
         c, s = np.cos(bodies[:, 2:]), np.sin(bodies[:, 2:])
         x, y = self.body.vertices.T
         corners = [c * x - s * y + bodies[:, :1], s * x + c * y + bodies[:, 1:2]]
@@ -212,10 +215,11 @@ class Simulation:
         return np.asarray(signed_distance(self.body, local)[0] - self.config.pusher_radius)
 
     def advance(self, state: State, targets: ArrayLike) -> None:
-        """One control step, in place.
+        """Advance all tables by one control step, in place.
 
         Args:
-            targets: (n, 2) m, where the pushers are driven to.
+            state: the tables; it is changed.
+            targets: (n, 2), where the pushers are driven to, m.
 
         Raises:
             ValueError: targets of another shape, or not finite; or the motion is unstable, see
@@ -225,11 +229,12 @@ class Simulation:
         if to.shape != (n, 2) or not np.isfinite(to).all():
             raise ValueError(f"targets must be ({n}, 2) finite numbers, got {targets!r}")
         self.run(state, to)
-        for x, y in (state.body[:2].min(axis=1), state.body[:2].max(axis=1)):  # not finite: neither
+        # The extremes stand for all tables: if one table isn't finite, neither are they.
+        for x, y in (state.body[:2].min(axis=1), state.body[:2].max(axis=1)):
             self.check(x, y)
 
     def check(self, x: float, y: float) -> None:
-        """Refuse the place (m) of a body's centroid where no stable motion can have brought it.
+        """Refuse a position (m) of a body's centroid that only an unstable motion can reach.
 
         Raises:
             ValueError: it isn't finite, or more than a table's size beyond the table.
@@ -244,15 +249,15 @@ class Simulation:
         raise ValueError(f"the body has left the table, to {x:.3g}, {y:.3g} m: {why}")
 
     def run(self, state: State, targets: Array) -> None:
-        """As ``advance``, but unchecked: (n, 2), contiguous float64, finite."""
+        """``advance`` without checks: targets must be (n, 2), contiguous, float64 and finite."""
         self._kernel.advance(state.values, targets, self._numbers, self._layout)
 
     def measure(self, state: State) -> None:
-        """Compute the coverage anew, after bodies were moved by hand."""
+        """Compute the coverage again, after poses of bodies were set."""
         self._kernel.measure(state.values, self._numbers, self._layout)
 
     def _packed(self) -> tuple[Array, NDArray[np.int64]]:
-        """The arrays that compiled code takes; parameters in the order of ``simulation_kernel``."""
+        """The arrays ``numbers`` and ``layout`` of ``simulation_kernel``."""
         config = self.config
         friction = self._support or support_friction(
             self.body, config.mass, config.friction, config.gravity, config.still
@@ -267,7 +272,7 @@ class Simulation:
         ])  # fmt: skip
         (parts, starts), (goal, goal_starts) = self.body.table, self.goal.table
         pieces = [p, self.body.vertices.ravel(), parts.ravel(), goal.ravel()]
-        ends = np.cumsum([len(each) for each in pieces])
+        ends = np.cumsum([len(piece) for piece in pieces])
         heads = [*ends, room(self.body, self.goal).shape[1], len(starts) - 1, len(goal_starts) - 1]
         layout = np.concatenate([heads, starts, goal_starts]).astype(np.int64)
         return np.concatenate(pieces), layout

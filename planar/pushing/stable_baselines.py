@@ -1,11 +1,12 @@
-"""The compiled tables as a vector of Stable-Baselines3 (pip install stable-baselines3).
+"""The compiled tables as a vector environment of Stable-Baselines3.
 
     from stable_baselines3 import PPO
 
     tables = stable_baselines(PushVectorEnv(256, autoreset_mode="SameStep"))
     PPO("MlpPolicy", tables).learn(1_000_000)
 
-Its own ``DummyVecEnv`` steps environments one by one in Python; here one compiled call steps all.
+Install it with ``pip install stable-baselines3``. Its own ``DummyVecEnv`` steps environments one by
+one in Python; here one compiled call steps all.
 """
 
 from __future__ import annotations
@@ -24,17 +25,18 @@ if TYPE_CHECKING:  # loads PyTorch
 
 
 def stable_baselines(tables: PushVectorEnv) -> VecEnv:
-    """``PushVectorEnv`` by the interface of Stable-Baselines3.
+    """A ``PushVectorEnv`` with the interface of Stable-Baselines3's ``VecEnv``.
 
-    What a table saw last before it began anew is its info's ``terminal_observation``, beside
-    ``TimeLimit.truncated`` and ``is_success``; the infos of other tables are empty.
+    In the step in which a table is reset, its info has the last observation before that as
+    ``terminal_observation``, with ``TimeLimit.truncated`` and ``is_success``. All other infos are
+    empty.
 
     Args:
-        tables: of the mode ``SameStep``: they begin anew in the step in which they are done.
+        tables: of the mode ``SameStep``: a table is reset in the step in which it is done.
 
     Raises:
         ModuleNotFoundError: Stable-Baselines3 is not installed.
-        ValueError: the tables begin anew in the next step, which that interface can't say.
+        ValueError: the tables are reset in the next step, which that interface can't express.
     """
     from stable_baselines3.common.vec_env import VecEnv
 
@@ -42,7 +44,7 @@ def stable_baselines(tables: PushVectorEnv) -> VecEnv:
         raise ValueError('needs a PushVectorEnv(..., autoreset_mode="SameStep")')
 
     class Tables(VecEnv):
-        """See ``VecEnv``. One compiled vector: nothing is set or called of one table alone."""
+        """The interface; attributes and methods of single tables can't be set or called."""
 
         def reset(self) -> Seen:
             seeds = None if None in self._seeds else list(self._seeds)

@@ -1,11 +1,11 @@
-"""Where to stand, in the plane: p(Q | H) of a two-link arm on a mobile base.
+"""Base placement in the plane: the distribution p(Q | H) of a two-link arm on a mobile base.
 
-- ``arm``: PlanarArm, its kinematics; ``donut``: DonutSampler, samples with their exact density
-- ``heading``: the heading error's wrapped normal
-- ``context``: obstacles, forbidden regions, visibility, made of ``shapes``; ``scores``: how good a
-  configuration is; ``weighted``: the samples and density that either leaves
-- ``dataset``: rows that reach targets, as files; ``learned/``: the distribution by a network
-- ``pictures``; ``field_picture``: the kitchen robot's reachability field of an item
+- ``arm``: ``PlanarArm``, kinematics; ``donut``: ``DonutSampler``, samples with exact density
+- ``heading``: the wrapped normal distribution of the heading error
+- ``context``: obstacles, forbidden regions and visibility, made of ``shapes``
+- ``scores``: scores of configurations; ``weighted``: samples and density under contexts and scores
+- ``dataset``: samples as files; ``learned/``: the distribution as a neural network
+- ``pictures``: of samples and densities; ``field_picture``: the kitchen robot's reachability field
 """
 
 from galley.planar.reach.arm import PlanarArm

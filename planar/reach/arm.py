@@ -1,6 +1,6 @@
 """A two-link planar arm on a mobile base, with closed-form inverse kinematics.
 
-The hand is at b + R(psi) (L1 u(theta1) + L2 u(theta1 + theta2)), u(a) = (cos a, sin a).
+The hand is at b + R(psi) (L1 u(theta1) + L2 u(theta1 + theta2)), with u(a) = (cos a, sin a).
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ from numpy.typing import ArrayLike, NDArray
 from galley.domain.frames import Array
 from galley.planar.arm import Limits, PlanarChain
 
-# Part of L1 + L2 within which a distance counts as that of a rim. Rounding in the target's
-# coordinates moves it by as much; the hand is off by no more.
+# Share of L1 + L2 within which a distance counts as that of a rim. Rounding of the target's
+# coordinates changes it by as much, and the hand is off by no more.
 RIM = 5e-13
 
 
 @dataclass(frozen=True)
 class PlanarArm:
-    """Links of lengths ``l1`` and ``l2`` (m) on a base (x, y, psi).
+    """A two-link arm on a base (x, y, psi).
 
     Attributes:
-        limits: ((lo1, hi1), (lo2, hi2)) (rad) of theta1 and theta2, or None.
-        chain: the same as an arm of N links.
+        l1, l2: lengths of the links, m.
+        limits: ((lo1, hi1), (lo2, hi2)) of theta1 and theta2, rad; None: both turn freely.
+        chain: the arm as a chain of N links.
 
     Raises:
-        ValueError: a length that is not positive, or empty limits.
+        ValueError: a length isn't positive, or limits are empty.
     """
 
     l1: float
@@ -45,28 +46,29 @@ class PlanarArm:
 
     @property
     def inner(self) -> float:
-        """The least distance |L1 - L2| (m) that the hand can have from the base."""
+        """Least distance |L1 - L2| (m) of the hand from the base."""
         return abs(self.l1 - self.l2)
 
     @property
     def outer(self) -> float:
-        """The greatest distance L1 + L2 (m)."""
+        """Greatest distance L1 + L2 (m) of the hand from the base."""
         return self.l1 + self.l2
 
     def fk(self, base: ArrayLike, theta: ArrayLike) -> Array:
-        """The hand in the world (..., 2) for base poses (..., 3) and joint angles (..., 2)."""
+        """Position of the hand (..., 2), m, for base poses (..., 3) and joint angles (..., 2)."""
         return self.chain.fk(base, theta)
 
     def ik_batch(self, bases: ArrayLike, targets: ArrayLike) -> tuple[Array, NDArray[np.bool_]]:
-        """Joint angles theta (m, 2, 2) and which of them are solutions, valid (m, 2).
+        """Inverse kinematics: joint angles (m, 2, 2), rad, and which are solutions (m, 2).
 
-        Axis 1 is the elbow, + then -. Where the two coincide, only + is valid; theta is zero where
-        not valid. theta1 is in [-pi, pi] and theta2 too, or whole turns beside where the limits
-        want it. Distances within 5e-13 (L1 + L2) of a rim count as the rim's. Where L1 = L2 and the
-        target is at the base, theta1 is free: it is 0, or the limit next to 0.
+        Axis 1 is the elbow, + then -. If both solutions are the same, only + is valid; angles that
+        aren't valid are 0. Angles are in [-pi, pi], or turned by whole turns into the limits.
+        Distances within 5e-13 (L1 + L2) of a rim count as the rim's. If L1 = L2 and the target is
+        at the base, theta1 is free: it is 0, or the limit nearest to 0.
 
         Args:
-            bases: (m, 3) x, y, psi. targets: (m, 2) or (2,), in the world.
+            bases: (m, 3), x, y, psi, m and rad.
+            targets: (m, 2) or (2,), in the world, m.
         """
         bases = np.asarray(bases, dtype=np.float64)
         offset = np.asarray(targets, dtype=np.float64) - bases[:, :2]  # from the base, world axes
@@ -85,7 +87,7 @@ class PlanarArm:
             theta[:, i, 1] = sign * gamma
         theta, valid = self.chain.in_limits(theta)
         valid &= ((r >= self.inner - slack) & (r <= self.outer + slack))[:, None]
-        valid[:, 1] &= ~(stretched | folded)
+        valid[:, 1] &= ~(stretched | folded)  # at a rim both elbows are the same
         at_base = np.nonzero(r <= slack)[0]
         if self.inner <= slack and len(at_base):
             fold, inside = self.chain.in_limits(np.array([self._free_theta1(), pi]))
@@ -93,10 +95,10 @@ class PlanarArm:
         return np.where(valid[..., None], theta, 0.0), valid
 
     def triangle(self, r: Array) -> tuple[Array, Array]:
-        """Angles gamma = |theta2| and beta (rad), for distances r (m, in reach, else clamped).
+        """Angles gamma = |theta2| and beta (rad) for distances r (m), clamped to the reach.
 
-        beta is the angle at the base between link 1 and the line to the hand. By half angles, so
-        that both keep their digits at either rim, where arccos loses half of them.
+        beta is the angle at the base between link 1 and the line to the hand. Both come from half
+        angles, which stay exact at the rims; arccos would lose half of the digits there.
         """
         out, back = self.outer, self.inner
         # Four times the triangle's area by Heron is P N with P^2 = out^2 - r^2, N^2 = r^2 - back^2.
@@ -108,12 +110,12 @@ class PlanarArm:
         return np.asarray(gamma), np.asarray(beta)
 
     def distance(self, gamma: Array) -> Array:
-        """r (m) for the angle gamma = |theta2|, without cancellation near either rim."""
+        """Distance r (m) for the angle gamma = |theta2|, without cancellation near the rims."""
         c, s = np.cos(0.5 * gamma), np.sin(0.5 * gamma)
         return np.asarray(np.hypot(self.outer * c, self.inner * s))
 
     def folds(self, elbow: int) -> list[tuple[float, float]]:
-        """The intervals of gamma in [0, pi] that leave theta2 = elbow gamma within its limits."""
+        """Intervals of gamma in [0, pi] for which theta2 = elbow gamma is within its limits."""
         if self.limits is None:
             return [(0.0, pi)]
         a, b = sorted(elbow * edge for edge in self.limits[1])
@@ -125,10 +127,10 @@ class PlanarArm:
         return np.asarray(self.l1 * self.l2 * np.abs(np.sin(np.asarray(theta)[..., 1])))
 
     def _free_theta1(self) -> float:
-        """theta1 where every value does."""
+        """theta1 (rad) if any value is a solution: 0, or the limit nearest to 0."""
         return float(np.clip(0.0, *self.limits[0])) if self.limits is not None else 0.0
 
 
 def turn(angle: Array) -> Array:
-    """Angles taken to [-pi, pi] by whole turns; several times as fast as ``frames.wrap``."""
+    """Angles turned into [-pi, pi] by whole turns; several times as fast as ``frames.wrap``."""
     return np.asarray(angle - 2.0 * pi * np.rint(angle / (2.0 * pi)))

@@ -1,8 +1,8 @@
-"""Datasets of p(Q | H): parquet shards, one file and one random stream each.
+"""Datasets of p(Q | H): folders of parquet shards, each with its own random stream.
 
-A folder holds ``dataset.json`` and ``shard-00000.parquet``, ... A shard has the rows of its own
-candidate bases, from stream k of the seed: its bytes do not depend on who writes it, or when.
-Shards appear whole, so those that are there are finished: a killed dataset resumes from them.
+A folder has ``dataset.json`` and ``shard-00000.parquet``, ... A shard has the rows of its own
+candidate bases, from stream k of the seed, so its bytes don't depend on who writes it or when.
+Shards appear whole, so those that exist are finished, and an interrupted dataset resumes from them.
 
 Training and validation are split by base, since the rows of one base are dependent: validation has
 one base in ``every`` (10 by default), training the rest.
@@ -55,19 +55,24 @@ class DatasetSettings:
     """All that the rows of a dataset depend on.
 
     Attributes:
-        sampler: of bases and joint angles. bases: number of candidate bases.
-        target: (x, y) of all rows (m); None: one for each base, uniform over ``bounds``.
-        bounds: ((x_lo, x_hi), (y_lo, y_hi)) (m), or None.
-        obstacles: shapes that the robot must stay more than ``margin`` (m) away from.
+        sampler: draws base poses and joint angles.
+        bases: number of candidate bases.
+        target: (x, y) of all rows, m; None: one for each base, uniform over ``bounds``.
+        bounds: ((x_lo, x_hi), (y_lo, y_hi)), m, or None.
+        obstacles: shapes from which the robot must keep a distance of more than ``margin``.
         forbidden: shapes in which the base's centre may not be.
-        view: the camera's field of view (rad) in which the target must be seen, or None.
+        margin: clearance to obstacles, m.
+        view: the camera's field of view, rad, in which the target must be visible, or None.
         scores: (name, weight) of manipulability, margin (to joint limits), clearance, visibility,
-            area; rows are kept with probability (weighted sum) / (sum of the weights), or with
-            ``threshold`` where the weighted sum is at least that.
-        seed: from 0. every: one base in so many is for validation. shard_bases: bases per shard.
+            area. Rows are kept with the probability (weighted sum) / (sum of the weights).
+        threshold: rows are kept if the weighted sum is at least this; None: by probability.
+        seed: of all random numbers, from 0.
+        every: one base in so many is for validation.
+        shard_bases: bases per shard.
 
     Raises:
-        ValueError: a number too small, not exactly one of target and bounds, bad bounds.
+        ValueError: a number is too small, both or neither of target and bounds are given, or the
+            bounds are bad.
     """
 
     sampler: DonutSampler
@@ -101,14 +106,14 @@ class DatasetSettings:
 
     @property
     def shards(self) -> int:
-        """Number of files."""
+        """Number of shards, a file each."""
         return math.ceil(self.bases / self.shard_bases)
 
     def law(self) -> DonutSampler | Weighted:
-        """The rows' distribution, with its ``log_density``: the sampler, or what filters leave."""
+        """The distribution of the rows, with ``log_density``: the sampler, perhaps weighted."""
         arm, weights = self.sampler.arm, list[Weight]()
-        obstacles = tuple(shape_of(*each) for each in self.obstacles)
-        forbidden = tuple(shape_of(*each) for each in self.forbidden)
+        obstacles = tuple(shape_of(*figure) for figure in self.obstacles)
+        forbidden = tuple(shape_of(*figure) for figure in self.forbidden)
         context = Context(arm, obstacles, forbidden, self.view, self.margin)
         if obstacles or forbidden or self.view is not None:
             weights.append(context)
@@ -128,12 +133,12 @@ class DatasetSettings:
         return Weighted(self.sampler, tuple(weights)) if weights else self.sampler
 
     def held_out(self, base: NDArray[Any]) -> NDArray[np.bool_]:
-        """Which bases (m,) are for validation: one in ``every``."""
+        """Whether bases (m,) are for validation: one in ``every``."""
         return np.asarray(base % self.every == self.every - 1)
 
     @property
     def filtered(self) -> bool:
-        """Whether rows are dropped for other reasons than joint limits."""
+        """Whether rows are dropped for reasons other than joint limits."""
         return isinstance(self.law(), Weighted)
 
     def sample(self, shard: int) -> Samples:
@@ -147,7 +152,7 @@ class DatasetSettings:
         return replace(rows, source=rows.source + first)
 
     def record(self) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """The settings as plain data of JSON."""
         own = asdict(self)
         sampler = own.pop("sampler")
         arm = sampler.pop("arm")
@@ -157,7 +162,7 @@ class DatasetSettings:
 
     @classmethod
     def of_record(cls, record: dict[str, Any]) -> DatasetSettings:
-        """The inverse of ``record``."""
+        """The settings of a record: the inverse of ``record``."""
         own = {key: as_tuples(value) for key, value in record.items()}
         arm = PlanarArm(**{key: own.pop(key) for key in ("l1", "l2", "limits")})
         keys = ("epsilon", "heading_sigma")
@@ -174,12 +179,12 @@ def write_dataset(
     """Write the shards that ``folder`` does not have yet.
 
     Args:
-        folder: exists; empty, or with shards of the same settings.
+        folder: an existing folder, empty or with shards of the same settings.
         workers, engine: as for ``sweep``.
-        progress: called with the number of finished shards and of all.
+        progress: called with (shards finished, shards in all).
 
     Returns:
-        Shards that could not be written; if there are none, the dataset is finished.
+        Shards that couldn't be written; without any, the dataset is finished.
 
     Raises:
         BadInput: the folder has a dataset with other settings, or made with other versions.
@@ -209,7 +214,7 @@ def write_dataset(
 
 
 def read_settings(folder: Path | str) -> DatasetSettings:
-    """The settings of a dataset; their sampler knows the true density.
+    """The settings of a dataset; their sampler has the true density.
 
     Raises:
         BadInput: the folder has no dataset, or one that this version can't read.
@@ -225,7 +230,7 @@ def row_count(folder: Path | str) -> int:
     """Number of rows of a finished dataset.
 
     Raises:
-        BadInput: the folder has none.
+        BadInput: the folder has no dataset.
     """
     return int(shards.read_record(folder, FORMAT, _WHAT).get("rows", 0))
 
@@ -246,8 +251,8 @@ def load(folder: Path | str, split: Split = "train") -> Samples:
     settings, record = read_settings(folder), shards.read_record(folder, FORMAT, _WHAT)
     if record.get("finished") is not True:
         there = sum(_rows(folder, _info(settings), k) is not None for k in range(settings.shards))
-        what = f"is unfinished, {there} of {settings.shards} shards are there; sample it again"
-        raise BadInput.one(folder, f"{what} with the same options")
+        reason = f"is unfinished, {there} of {settings.shards} shards are there; sample it again"
+        raise BadInput.one(folder, f"{reason} with the same options")
     parts = []
     for k in range(settings.shards):
         path = _shard(folder, k)
@@ -256,11 +261,11 @@ def load(folder: Path | str, split: Split = "train") -> Samples:
         except (OSError, pyarrow.ArrowException) as error:
             why = str(error).splitlines()[0]
             raise BadInput.one(path, f"can't be read as a shard: {why}") from None
-        column = [each.to_numpy() for each in table.columns]
-        held_out = settings.held_out(column[-1])
+        values = [column.to_numpy() for column in table.columns]
+        held_out = settings.held_out(values[-1])
         chosen = {"train": ~held_out, "validation": held_out, "all": slice(None)}[split]
-        parts.append([each[chosen] for each in column])
-    *columns, elbow, base = (np.concatenate(each) for each in zip(*parts, strict=True))
+        parts.append([column[chosen] for column in values])
+    *columns, elbow, base = (np.concatenate(column) for column in zip(*parts, strict=True))
     return Samples(np.column_stack(columns[:5]), np.column_stack(columns[5:]), elbow, base)
 
 
@@ -287,7 +292,7 @@ def _write_shard(settings: DatasetSettings, folder: str, k: int) -> int:
 
 
 def _rows(folder: Path, info: dict[str, Any], k: int) -> int | None:
-    """Number of rows of shard ``k``; None where it is missing, damaged, or of other settings."""
+    """Number of rows of shard ``k``; None if it is missing, damaged, or of other settings."""
     import pyarrow
 
     try:
@@ -302,7 +307,7 @@ def _shard(folder: Path, k: int) -> Path:
 
 
 def _info(settings: DatasetSettings) -> dict[str, Any]:
-    """What ``dataset.json`` says, and every shard, but for the number of rows."""
+    """The record of ``dataset.json`` and of every shard, without the number of rows."""
     law = "Weighted" if settings.filtered else "DonutSampler"
     return {
         "format": FORMAT,

@@ -1,14 +1,14 @@
-"""p(Q | H) of a two-link arm on a mobile base: samples, and the density that they have.
+"""The distribution p(Q | H) of a two-link arm on a mobile base: samples and exact density.
 
-The base stands in a ring about the target H, at the distance r and direction phi, and faces the
+The base is in a ring about the target H, at the distance r and direction phi, and faces the
 target up to an error delta ~ N(0, sigma^2) of its heading; each elbow s = +-1 is equally likely.
 Then gamma = |theta2| and beta follow from r by the triangle's sides, and
 
     psi = phi + pi + delta,    theta2 = s gamma,    theta1 = -delta - s beta.
 
-Heading errors never put the target out of reach: they only turn theta1. With joint limits, rows
-outside are dropped and the density is divided by the share that is left. Other laws are weights on
-this one, see ``weighted`` and ``scores``.
+Heading errors never put the target out of reach, because they only turn theta1. With joint limits,
+rows outside are dropped, and the density is divided by the share that is left. Other distributions
+are weights on this one, see ``weighted`` and ``scores``.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from galley.planar.reach.arm import PlanarArm, turn
 from galley.planar.reach.heading import UNIFORM, HeadingError
 
 _CHUNK = 8192  # bases at a time: the temporaries of one chunk stay in the processor's cache
-_OFF = 1e-6  # part of L1 + L2 that the hand may be away from the target
-_EXACT = 1e-11  # of a share, by quadrature
+_OFF = 1e-6  # share of L1 + L2 by which the hand may miss the target
+_EXACT = 1e-11  # absolute error of a share by quadrature
 
 
 @dataclass(frozen=True)
 class Samples:
-    """Rows, one for each candidate base and elbow that survived.
+    """Rows of samples, one for each candidate base and elbow that wasn't dropped.
 
     Attributes:
-        q: (m, 5) x, y, psi, theta1, theta2.
-        target: (m, 2).
-        elbow: (m,) +1 or -1, the sign of sin(theta2).
-        source: (m,) the candidate base, 0 to n - 1, that the row came from. Rows of one base are
-            dependent: split data by it.
+        q: (m, 5), x, y, psi, theta1, theta2, m and rad.
+        target: (m, 2), m.
+        elbow: (m,), +1 or -1, the sign of sin(theta2).
+        source: (m,), the candidate base of the row, 0 to n - 1. The rows of one base are dependent,
+            so split data by base.
     """
 
     q: Array
@@ -51,13 +51,13 @@ class Samples:
         return len(self.q)
 
     def take(self, rows: NDArray[Any]) -> Samples:
-        """Some of the rows, by number or by a mask."""
+        """The rows of an index or a mask."""
         return Samples(self.q[rows], self.target[rows], self.elbow[rows], self.source[rows])
 
 
 @dataclass(frozen=True)
 class DonutSampler:
-    """Samples of p(Q | H) with their density.
+    """Sampler of p(Q | H), with its density.
 
     Q = (x, y, psi, theta1, theta2) lies on a manifold of three dimensions, so a density needs a
     chart. Here it is per dx dy dpsi, for each of the two elbows:
@@ -69,11 +69,13 @@ class DonutSampler:
     phi are uniform.
 
     Attributes:
-        epsilon: margin (m) to both rims.
-        heading_sigma: of the heading's error (rad), > 0; from 9 on headings are uniform.
+        arm: the robot's arm.
+        epsilon: margin to both rims of the reach, m.
+        heading_sigma: standard deviation of the heading error, rad, > 0; from 9 on headings are
+            uniform.
 
     Raises:
-        ValueError: epsilon that leaves no ring, or a sigma that is not positive and finite.
+        ValueError: epsilon leaves no ring, or the standard deviation isn't positive and finite.
     """
 
     arm: PlanarArm
@@ -94,24 +96,24 @@ class DonutSampler:
 
     @property
     def r_min(self) -> float:
-        """Ra (m), the least distance from base to target."""
+        """Ra, the least distance from base to target, m."""
         return self.arm.inner + self.epsilon
 
     @property
     def r_max(self) -> float:
-        """Rb (m), the greatest distance."""
+        """Rb, the greatest distance from base to target, m."""
         return self.arm.outer - self.epsilon
 
     @property
     def heading(self) -> HeadingError:
-        """The law of the heading's error."""
+        """The distribution of the heading error."""
         return HeadingError(min(self.heading_sigma, UNIFORM))
 
     def sample(self, target: ArrayLike, n: int, rng: np.random.Generator) -> Samples:
-        """Rows from ``n`` candidate bases, in their order, elbow + before -.
+        """Rows of ``n`` candidate bases, in their order, elbow + before -.
 
         Args:
-            target: (2,), or (n, 2) with one for each base; see ``uniform_targets``.
+            target: (2,), or one for each base (n, 2), m; see ``uniform_targets``.
         """
         targets = np.asarray(target, dtype=np.float64)
         if targets.shape not in ((2,), (n, 2)):
@@ -134,15 +136,15 @@ class DonutSampler:
             source[count:end] = start + (chosen >> 1)
             count = end
         q, elbow, source = q[:count], elbow[:count], source[:count]
-        each = np.broadcast_to(targets, (count, 2)) if targets.ndim == 1 else targets[source]
-        return Samples(q, np.array(each), elbow, source)
+        rows = np.broadcast_to(targets, (count, 2)) if targets.ndim == 1 else targets[source]
+        return Samples(q, np.array(rows), elbow, source)
 
     def log_density(self, q: ArrayLike, target: ArrayLike) -> Array:
         """log p(q | target) (m,) of rows q (m, 5); target (2,) or (m, 2). See the class.
 
-        -inf off the support: the hand more than 1e-6 (L1 + L2) away from the target, r outside
-        [Ra, Rb], or angles out of limits. Limits wider than a turn hold angles that differ by
-        whole turns: only those that samples have, nearest the middle, have a density.
+        It is -inf off the support: the hand is more than 1e-6 (L1 + L2) away from the target, r is
+        outside [Ra, Rb], or angles are out of limits. Limits wider than a turn contain angles that
+        differ by whole turns: only the one nearest to the middle, as in samples, has a density.
 
         Raises:
             ValueError: q has another shape.
@@ -166,16 +168,17 @@ class DonutSampler:
         return np.where(on, self.heading.log_density(error) - ring, -inf)
 
     def keep_rate(self) -> float:
-        """What the limits leave of all (base, elbow) pairs; 1 without limits."""
+        """Share of all (base, elbow) pairs within the joint limits; 1 without limits."""
         return 0.5 * sum(self.keep_rates)
 
     @cached_property
     def keep_rates(self) -> tuple[float, float]:
-        """The same of each elbow by itself, + and -: P(within limits | elbow).
+        """Share of bases within the joint limits for each elbow, + and -: P(within limits | elbow).
 
-        theta1 = -delta - s beta is within [lo, hi] where delta is in the arc
-        [-hi - s beta, -lo - s beta]: over delta the share is closed. Over r it is a quadrature in
-        gamma = |theta2|, in which all is smooth at the rims: r dr = L1 L2 sin(gamma) dgamma.
+        theta1 = -delta - s beta is within [lo, hi] if delta is in the arc
+        [-hi - s beta, -lo - s beta]. So over delta the share has a closed form. Over r it is a
+        quadrature in gamma = |theta2|, with r dr = L1 L2 sin(gamma) dgamma, which is smooth at the
+        rims.
         """
         if self.arm.limits is None:
             return 1.0, 1.0
@@ -190,18 +193,18 @@ class DonutSampler:
             within = self.heading.mass(-high - beta, -low - beta)
             return float(within * arm.l1 * arm.l2 * np.sin(gamma) / r)
 
-        found = []
+        shares = []
         for elbow in (1, -1):
             pieces = [(max(a, first), min(b, last)) for a, b in arm.folds(elbow)]
-            # Where the mean of theta1 meets a limit, a narrow law's share falls.
+            # A narrow distribution's share falls steeply where the mean of theta1 meets a limit.
             cuts = list(self._meets(elbow))
             total = sum(
                 quad(share, a, b, (elbow,), points=[c for c in cuts if a < c < b] or None,
                      limit=500, epsabs=_EXACT)[0]
                 for a, b in pieces if a < b
             )  # fmt: skip
-            found.append(min(total / (self.r_max - self.r_min), 1.0))
-        return found[0], found[1]
+            shares.append(min(total / (self.r_max - self.r_min), 1.0))
+        return shares[0], shares[1]
 
     def _meets(self, elbow: int) -> list[float]:
         """Angles gamma (rad) at which a base that faces the target has theta1 at a limit."""
@@ -209,19 +212,21 @@ class DonutSampler:
         beta = self.arm.triangle(self.arm.distance(gamma))[1]
         limits = self.arm.limits[0] if self.arm.limits is not None else ()
         away = [np.sin(0.5 * (-elbow * beta - edge)) for edge in limits]
-        return [g for each in away for g in gamma[:-1][each[1:] * each[:-1] <= 0.0].tolist()]
+        return [g for error in away for g in gamma[:-1][error[1:] * error[:-1] <= 0.0].tolist()]
 
     def _fill(
         self, q: Array, target: Array, r: Array, phi: Array, delta: Array
     ) -> NDArray[np.bool_]:
-        """Write both elbows of chosen bases, elbow + first, into q (n, 2, 5).
+        """Write the rows of n bases to q (n, 2, 5), elbow + first.
 
         Args:
-            target: (2,) or (n, 2). r, phi: (n,) polar coordinates of the base about it (m, rad).
-            delta: (n,) error of the heading (rad).
+            q: written.
+            target: (2,) or (n, 2), m.
+            r, phi: (n,), polar coordinates of the bases about the target, m and rad.
+            delta: (n,), heading errors, rad.
 
         Returns:
-            Which are within the limits (n, 2); others are of no use.
+            Whether rows are within the limits (n, 2); the others have no meaning.
         """
         gamma, beta = self.arm.triangle(r)
         q[:, :, 0] = (target[..., 0] + r * np.cos(phi))[:, None]
@@ -236,10 +241,10 @@ class DonutSampler:
 
 
 def uniform_targets(bounds: ArrayLike, n: int, rng: np.random.Generator) -> Array:
-    """Targets (n, 2), uniform over the workspace ((x_lo, x_hi), (y_lo, y_hi)) (m).
+    """Targets (n, 2), m, uniform over the workspace ((x_lo, x_hi), (y_lo, y_hi)).
 
     Raises:
-        ValueError: bounds that are not finite or not two pairs, or a low above its high.
+        ValueError: bounds aren't two finite pairs, or a low one is above its high one.
     """
     box = np.asarray(bounds, dtype=np.float64)
     if box.shape != (2, 2) or not np.isfinite(box).all() or (box[:, 0] > box[:, 1]).any():

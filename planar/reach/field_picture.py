@@ -1,4 +1,4 @@
-"""The reachability field of an item, over the scene's floor plan."""
+"""Picture of an item's reachability field over the floor plan of a scene."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from galley.domain.state import initial_state
 from galley.skills.base_placement.field import Field
 from galley.viz.figures import figure_file
 
-_OVERHEAD = 1.3  # m, what begins above it is drawn dotted
+_OVERHEAD = 1.3  # m; furniture whose lower end is above it is drawn dotted
 
 
 def draw_field(field: Field, shares: Array, scene: Scene, item: str, path: Path | str) -> None:
-    """Write a heat map as PNG: furniture in outline, the item, the robot's start.
+    """Draw a reachability field as a heat map, with furniture and the item, as a PNG.
 
     Args:
-        field: gives the places.
-        shares: of headings at each place, in [0, 1] (n, m).
-        scene: at its start. item: name of the item.
+        field: the grid of base positions.
+        shares: (n, m), share of headings at each position, 0 to 1.
+        scene: drawn at its start.
+        item: name of the item.
         path: of the picture; it appears whole or not at all.
 
     Raises:
@@ -30,7 +31,7 @@ def draw_field(field: Field, shares: Array, scene: Scene, item: str, path: Path 
     from matplotlib.patches import Rectangle
 
     scene_q = initial_state(scene).scene_q
-    dx, dy = (0.5 * (each[1] - each[0]) for each in (field.x, field.y))
+    dx, dy = (0.5 * (axis[1] - axis[0]) for axis in (field.x, field.y))
     extent = (field.x[0] - dx, field.x[-1] + dx, field.y[0] - dy, field.y[-1] + dy)
     with figure_file(path, (8.2, 7.2)) as figure:
         axes = figure.add_subplot()
@@ -59,13 +60,13 @@ def draw_field(field: Field, shares: Array, scene: Scene, item: str, path: Path 
 
 
 def _outlines(scene: Scene, scene_q: Array, overhead: bool) -> list[tuple[Array, Array]]:
-    """Corners (2,), (2,) of each body's parts that are overhead, or of those that are not."""
-    found = []
+    """Lower and upper corner (2,) of each body's parts that are overhead, or that aren't, m."""
+    outlines = []
     for body in scene.bodies:
         X_WB = scene.body_pose(body.name, scene_q)
         boxes = [shape.bounds(X_WB) for shape in body.shapes if shape.collision]
         boxes = [box for box in boxes if (box[0][2] > _OVERHEAD) == overhead]
         if boxes:
             low, high = (np.array(corners) for corners in zip(*boxes, strict=True))
-            found.append((low.min(axis=0)[:2], high.max(axis=0)[:2]))
-    return found
+            outlines.append((low.min(axis=0)[:2], high.max(axis=0)[:2]))
+    return outlines

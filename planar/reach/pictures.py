@@ -1,6 +1,6 @@
-"""Pictures of p(Q | H) of the planar arm: where the base stands, and with which joint angles.
+"""Pictures of p(Q | H) of the planar arm: densities of base poses and joint angles, and samples.
 
-Each picture is drawn from numbers that a function here returns, so that a test can look at them.
+Each picture is drawn from numbers that a function here returns, so that tests can check them.
 Base positions are relative to the target, so that rows of many targets go into one picture.
 """
 
@@ -21,9 +21,9 @@ from galley.viz.figures import figure_file
 
 PLUS, MINUS, INK, FAINT = "#c8553d", "#2a7f9e", "#1d2b36", "#8b98a3"
 _MOST_DOTS, _ARROWS, _ROBOTS = 4000, 180, 6
-_BLANK = 2e-3  # part of the scale below which a density is left blank
+_BLANK = 2e-3  # share of the scale below which a density is left blank
 _DISTANCES, _ERRORS = 300, 257  # nodes of the quadrature for the base's density
-_FINE = 4  # points of a density along a side of a cell
+_FINE = 4  # points along the side of a cell at which a density is computed
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,9 @@ class Plane:
     """Densities on the cells of a plane, side by side.
 
     Attributes:
-        x, y: edges of the cells, (k + 1,) and (l + 1,). densities: (l, k) each, by name.
-        labels: of the x and y axis and of the colours.
+        x, y: edges of the cells, (k + 1,) and (l + 1,).
+        densities: (l, k) each, by name.
+        labels: of the x axis, the y axis and the colours.
     """
 
     x: Array
@@ -42,7 +43,7 @@ class Plane:
 
 
 def poses(samples: Samples) -> Array:
-    """Base poses (m, 3) relative to the target, headings in the world."""
+    """Base poses (m, 3), m and rad: positions relative to the target, headings in the world."""
     return np.column_stack([samples.q[:, :2] - samples.target, samples.q[:, 2]])
 
 
@@ -55,8 +56,8 @@ def base_plane(sampler: DonutSampler, drawn: Mapping[str, Samples], cells: int =
     points = {name: poses(rows)[:, :2] for name, rows in drawn.items()}
 
     def density(p: Array) -> Array:
-        r, found = _density_of_distance(sampler)
-        return np.asarray(np.interp(np.hypot(*p.T), r, found, left=0.0, right=0.0))
+        r, densities = _density_of_distance(sampler)
+        return np.asarray(np.interp(np.hypot(*p.T), r, densities, left=0.0, right=0.0))
 
     labels = ("x − x of H (m)", "y − y of H (m)", "density of the base (per m²)")
     return _plane((edges, edges), density, points, labels)
@@ -65,8 +66,8 @@ def base_plane(sampler: DonutSampler, drawn: Mapping[str, Samples], cells: int =
 def joint_plane(sampler: DonutSampler, drawn: Mapping[str, Samples], cells: int = 72) -> Plane:
     """Density of the joint angles (per rad^2): the true one, and histograms of samples.
 
-    With phi the direction of the base, dx dy dpsi = w dphi dtheta1 dtheta2, where w is the
-    manipulability; the density does not depend on phi.
+    With the direction phi of the base, dx dy dpsi = w dphi dtheta1 dtheta2, where w is the
+    manipulability. The density doesn't depend on phi.
     """
     arm = sampler.arm
     edges = [np.linspace(*ends, cells + 1) for ends in arm.limits or ((-pi, pi), (-pi, pi))]
@@ -88,17 +89,17 @@ def _plane(
     points: Mapping[str, Array],
     labels: tuple[str, str, str],
 ) -> Plane:
-    """A density of points (m, 2), its mean over each cell, beside histograms."""
+    """A plane with the mean of a density of points (m, 2) over each cell, and with histograms."""
     x, y = edges
     fine = [_centres(np.linspace(e[0], e[-1], _FINE * (len(e) - 1) + 1)) for e in edges]
-    grid = np.column_stack([each.ravel() for each in np.meshgrid(*fine)])
+    grid = np.column_stack([axis.ravel() for axis in np.meshgrid(*fine)])
     true = density(grid).reshape(len(y) - 1, _FINE, len(x) - 1, _FINE).mean(axis=(1, 3))
-    found = {name: _histogram(each, x, y) for name, each in points.items()}
-    return Plane(x, y, {"true density": true} | found, labels)
+    histograms = {name: _histogram(p, x, y) for name, p in points.items()}
+    return Plane(x, y, {"true density": true} | histograms, labels)
 
 
 def _density_of_distance(sampler: DonutSampler) -> tuple[Array, Array]:
-    """Distances r (k,), and the density of the base's position there (k,) (per m^2)."""
+    """Distances r (k,), m, and the density of the base's position there (k,), per m^2."""
     r = np.linspace(sampler.r_min, sampler.r_max, _DISTANCES)
     reach = min(pi, 8.0 * sampler.heading_sigma)
     delta = np.linspace(-reach, reach, _ERRORS)
@@ -106,15 +107,15 @@ def _density_of_distance(sampler: DonutSampler) -> tuple[Array, Array]:
     theta, valid = sampler.arm.ik_batch(bases, np.zeros(2))
     total = np.zeros(len(bases))
     for k in (0, 1):
-        some = valid[:, k]
-        q = np.column_stack([bases, theta[:, k]])[some]
-        total[some] += np.exp(sampler.log_density(q, (0.0, 0.0)))
-    each = total.reshape(len(r), -1)
-    return r, np.asarray((each[:, 1:] + each[:, :-1]).sum(axis=1) * 0.5 * (delta[1] - delta[0]))
+        rows = valid[:, k]
+        q = np.column_stack([bases, theta[:, k]])[rows]
+        total[rows] += np.exp(sampler.log_density(q, (0.0, 0.0)))
+    at = total.reshape(len(r), -1)  # integrated over the heading by the trapezoidal rule
+    return r, np.asarray((at[:, 1:] + at[:, :-1]).sum(axis=1) * 0.5 * (delta[1] - delta[0]))
 
 
 def _histogram(points: Array, x: Array, y: Array) -> Array:
-    """Density (l, k) of points (m, 2), of which some may be outside; x and y are edges."""
+    """Density (l, k) of points (m, 2) on cells with edges x and y; points may be outside."""
     counts = np.histogram2d(points[:, 0], points[:, 1], (x, y))[0].T
     return np.asarray(counts / (max(1, len(points)) * np.outer(np.diff(y), np.diff(x))))
 
@@ -124,15 +125,15 @@ def _centres(edges: Array) -> Array:
 
 
 def draw_densities(path: Path | str, planes: Sequence[Plane]) -> None:
-    """One row for each plane, on one scale; one column for each density."""
+    """Draw planes as a PNG: a row for each plane, on one scale, a column for each density."""
     columns = len(planes[0].densities)
     with figure_file(path, (1.0 + 4.1 * columns, 0.5 + 4.1 * len(planes))) as figure:
         figure.set_layout_engine("constrained")
         grid = figure.subplots(len(planes), columns, squeeze=False)
         for row, plane in zip(grid, planes, strict=True):
             x_label, y_label, unit = plane.labels
-            top = max(float(np.quantile(each, 0.999)) for each in plane.densities.values())
-            # A square, also where the limits of one joint are narrower.
+            top = max(float(np.quantile(d, 0.999)) for d in plane.densities.values())
+            # A square, even if the limits of one joint are narrower.
             ends = min(plane.x[0], plane.y[0]), max(plane.x[-1], plane.y[-1])
             for axes, (name, density) in zip(row, plane.densities.items(), strict=True):
                 shown = np.where(density > _BLANK * top, density, np.nan)
@@ -149,7 +150,7 @@ def draw_densities(path: Path | str, planes: Sequence[Plane]) -> None:
 
 
 def draw_donut(path: Path | str, samples: Samples, sampler: DonutSampler) -> None:
-    """Base positions about the target, headings as arrows, and a few robots with their arm."""
+    """Draw base positions about the target, headings as arrows, and a few robots, as a PNG."""
     with figure_file(path, (7.4, 7.2)) as figure:
         figure.set_layout_engine("constrained")
         axes = figure.subplots()
@@ -182,7 +183,7 @@ def draw_donut(path: Path | str, samples: Samples, sampler: DonutSampler) -> Non
 
 
 def draw_robot(axes: Any, arm: PlanarArm, base: Array, theta: Array, color: str) -> None:
-    """A rectangle with a circle at its front side, and the arm."""
+    """Draw a robot: a rectangle with a circle at its front side, and the arm."""
     from matplotlib.patches import Circle, Polygon
 
     long, wide = 0.085 * arm.outer, 0.055 * arm.outer  # half of each side
@@ -205,7 +206,7 @@ def _rings(axes: Any, sampler: DonutSampler) -> None:
 
 
 def _spread(base: Array, elbow: NDArray[np.int8], sampler: DonutSampler) -> list[int]:
-    """Rows of robots to draw: all around, elbows in turn, and not over the target."""
+    """Rows of robots to draw: all around the target, not over it, with alternating elbows."""
     angle, r = np.arctan2(base[:, 1], base[:, 0]), np.hypot(base[:, 0], base[:, 1])
     wanted = np.linspace(-pi, pi, _ROBOTS, endpoint=False) + 0.3
     aim = sampler.r_min + np.linspace(0.55, 0.95, _ROBOTS) * (sampler.r_max - sampler.r_min)

@@ -1,7 +1,7 @@
-"""How good a configuration is: scores from 0 to 1, and the filters that are made of them.
+"""Scores of configurations from 0 to 1, and the filters that are made of them.
 
-A score is called with rows q (m, 5) and targets (m, 2) and gives (m,) in [0, 1]. As each is at most
-1, the sum of the weights bounds the weighted sum: no sample's maximum is needed.
+A score is a function of rows q (m, 5) and targets (m, 2) that returns (m,) in [0, 1]. Each is at
+most 1, so the sum of the weights bounds the weighted sum, and no maximum over samples is needed.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from galley.planar.reach.weighted import Weight
 
 
 def manipulability(q: Array, target: Array) -> Array:
-    """|sin theta2|, the arm's manipulability L1 L2 |sin theta2| over its greatest value."""
+    """Score |sin theta2|: the arm's manipulability L1 L2 |sin theta2| over its greatest value."""
     return np.abs(np.sin(q[:, 4]))
 
 
 def area(arm: PlanarArm) -> Weight:
-    """The distance of base and target over the arm's reach: bases become uniform in the plane."""
+    """Score: distance of base and target over the arm's reach; makes bases uniform in the plane."""
     return lambda q, target: np.hypot(*(q[:, :2] - target).T) / arm.outer
 
 
 def limit_margin(arm: PlanarArm) -> Weight:
-    """The least of 2 min(theta - lo, hi - theta) / (hi - lo) of both joints; 0 out of limits.
+    """Score: the smaller 2 min(theta - lo, hi - theta) / (hi - lo) of the joints; 0 out of limits.
 
     Raises:
         ValueError: the arm has no limits.
@@ -38,32 +38,33 @@ def limit_margin(arm: PlanarArm) -> Weight:
     low, high = np.array(arm.limits).T
 
     def margin(q: Array, target: Array) -> Array:
-        found = 2.0 * np.minimum(q[:, 3:] - low, high - q[:, 3:]) / (high - low)
-        return np.asarray(np.maximum(found.min(axis=1), 0.0))
+        margins = 2.0 * np.minimum(q[:, 3:] - low, high - q[:, 3:]) / (high - low)
+        return np.asarray(np.maximum(margins.min(axis=1), 0.0))
 
     return margin
 
 
 def clearance(context: Context, enough: float = 0.2) -> Weight:
-    """The gap to the nearest obstacle over ``enough`` (m), at most 1; 0 where they touch."""
+    """Score: clearance to the nearest obstacle over ``enough`` (m), at most 1; 0 if they touch."""
     return lambda q, target: np.clip(context.clearance(q, target) / enough, 0.0, 1.0)
 
 
 def visibility(context: Context, view: float = 0.5 * pi) -> Weight:
-    """How far inside the field of view (rad, whole angle) the target is; see ``Context``."""
+    """Score: how far inside the field of view (full angle, rad) the target is; see ``Context``."""
     return lambda q, target: context.visibility(q, target, view)
 
 
 @dataclass(frozen=True)
 class Acceptance:
-    """A weight for ``Weighted``, by S = sum of weight x score, from pairs (weight, score).
+    """A weight for ``Weighted`` from the sum S of weight x score.
 
     Attributes:
-        threshold: the weight is 1 where S is at least that, else 0; None: it is S / bound, and the
-            rows' density is p S / (mean of S under p).
+        terms: pairs (weight, score).
+        threshold: rows with at least this S are kept, others dropped; None: a row is kept with the
+            probability S / bound, so the density of rows is p S / (mean of S under p).
 
     Raises:
-        ValueError: a negative weight, weights that are all 0, or a threshold that S can't have.
+        ValueError: a weight is negative, all are 0, or S can't reach the threshold.
     """
 
     terms: tuple[tuple[float, Weight], ...]
@@ -76,20 +77,20 @@ class Acceptance:
         if self.bound <= 0.0:
             raise ValueError(f"at least one weight must be positive, got {self.terms}")
         if self.threshold is not None and not 0.0 <= self.threshold <= self.bound:
-            what = f"threshold must be in [0, {self.bound:g}], got {self.threshold:g}"
-            raise ValueError(what)
+            reason = f"threshold must be in [0, {self.bound:g}], got {self.threshold:g}"
+            raise ValueError(reason)
 
     @property
     def bound(self) -> float:
-        """S is never more: every score is at most 1."""
+        """Upper bound of S, the sum of the weights, because every score is at most 1."""
         return float(sum(weight for weight, _ in self.terms))
 
     def total(self, q: Array, target: Array) -> Array:
-        """S (m,) in [0, bound]."""
+        """The weighted sum S (m,), in [0, bound], of rows q (m, 5) and targets (m, 2)."""
         return sum((weight * score(q, target) for weight, score in self.terms), np.zeros(len(q)))
 
     def __call__(self, q: Array, target: Array) -> Array:
-        """(m,) in [0, 1]."""
+        """Weights (m,), in [0, 1], of rows q (m, 5) and targets (m, 2)."""
         total = self.total(q, target)
         if self.threshold is None:
             return np.minimum(total / self.bound, 1.0)

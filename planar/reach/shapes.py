@@ -1,4 +1,4 @@
-"""Circles and polygons in the plane, and their distances to many points and segments at once."""
+"""Circles and polygons in the plane, and their distances from many points and segments."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ class Shape:
     """All points within ``radius`` (m) of a geometry: a disc about a point, or a polygon.
 
     Attributes:
-        core: of shapely.
+        core: the geometry, an object of shapely.
+        radius: m; 0: the geometry itself.
     """
 
     core: Any
     radius: float = 0.0
 
     def contains(self, p: Array) -> NDArray[np.bool_]:
-        """Whether points p (..., 2) are within."""
+        """Whether points p (..., 2), m, are in the shape: (...,)."""
         return self.apart(shapely.points(p)) <= 0.0
 
     def distance(self, a: Array, b: Array) -> Array:
-        """From segments a to b, (..., 2) each, which may be points; 0 where they touch (...,)."""
+        """Distances (...,), m, from segments a to b (..., 2) or points; 0 if they touch."""
         lines = shapely.linestrings(np.stack(np.broadcast_arrays(a, b), axis=-2))
         return np.maximum(self.apart(lines), 0.0)
 
     def apart(self, geometries: Any) -> Array:
-        """From geometries of shapely (m); not positive where they touch."""
+        """Distances (m) from geometries of shapely; at most 0 if they touch."""
         return np.asarray(shapely.distance(self.core, geometries) - self.radius)
 
 
@@ -45,12 +46,15 @@ Figure = tuple[str, tuple[float, ...]]
 
 
 def shape_of(kind: str, numbers: Sequence[float]) -> Shape:
-    """A circle x, y, radius; a box x, y, width, height and perhaps angle; a polygon's corners.
+    """The shape of a kind and its numbers.
 
-    Lengths are in metres, the angle in rad; a polygon is simple, its corners in either order.
+    Args:
+        kind: ``circle``, ``box`` or ``polygon``.
+        numbers: of a circle x, y, radius; of a box x, y, width, height and optionally an angle; of
+            a simple polygon the corners x, y, in either orientation. Lengths in m, angle in rad.
 
     Raises:
-        ValueError: another kind, too many or too few numbers, or numbers that make no shape.
+        ValueError: an unknown kind, a wrong number of numbers, or numbers that aren't a shape.
     """
     n = len(numbers)
     if kind == "circle" and n == 3:
@@ -70,6 +74,6 @@ def shape_of(kind: str, numbers: Sequence[float]) -> Shape:
     else:
         raise ValueError(
             "shapes are circle X Y RADIUS, box X Y WIDTH HEIGHT [ANGLE] and polygon X Y X Y X Y "
-            f"..., got {kind} {' '.join(f'{each:g}' for each in numbers)}"
+            f"..., got {kind} {' '.join(f'{number:g}' for number in numbers)}"
         )
     return Shape(shapely.Polygon(Outline(corners).vertices))

@@ -1,6 +1,6 @@
-"""p(Q | H) under a context or a score: each row is kept with a probability that it earns.
+"""p(Q | H) under contexts and scores: each row is kept with a probability of its own.
 
-The rows that are left have the density p(Q | H) w(Q, H) / Z(H), where w in [0, 1] is the product of
+The rows that are kept have the density p(Q | H) w(Q, H) / Z(H), where w in [0, 1] is the product of
 the weights and Z the mean of w under p.
 """
 
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from galley.domain.frames import Array
 from galley.planar.reach.donut import DonutSampler, Samples
 
-_MOST = 2**22  # bases drawn for Z
+_MOST = 2**22  # bases drawn to estimate Z, at most
 
 # Probability (m,) of keeping rows q (m, 5) for targets (m, 2).
 Weight = Callable[[Array, Array], Array]
@@ -24,13 +24,15 @@ Weight = Callable[[Array, Array], Array]
 
 @dataclass(frozen=True)
 class Weighted:
-    """A sampler whose rows are kept with probability w, the product of ``weights``.
+    """A sampler whose rows are kept with the probability w, the product of ``weights``.
 
-    A context's weight is 0 or 1; a score's is its hard threshold or soft acceptance. Each row is
-    kept or not by itself.
+    The weight of a context is 0 or 1; that of a score is a hard threshold or a probability of
+    acceptance. Rows are kept or dropped independently.
 
     Attributes:
-        points: bases that are drawn for Z; more where joint limits leave few.
+        sampler: draws the rows.
+        weights: the weights.
+        points: bases that are drawn to estimate Z, more if joint limits leave only few.
     """
 
     sampler: DonutSampler
@@ -39,7 +41,7 @@ class Weighted:
 
     def weight(self, q: Array, target: Array) -> Array:
         """w (m,) of rows q (m, 5) for targets (m, 2)."""
-        return np.asarray(np.prod([each(q, target) for each in self.weights], axis=0))
+        return np.asarray(np.prod([weight(q, target) for weight in self.weights], axis=0))
 
     def sample(self, target: ArrayLike, n: int, rng: np.random.Generator) -> Samples:
         """The rows of ``n`` candidate bases that are kept."""
@@ -47,24 +49,24 @@ class Weighted:
         return rows.take(rng.random(len(rows)) < self.weight(rows.q, rows.target))
 
     def log_density(self, q: ArrayLike, target: ArrayLike) -> Array:
-        """log of p w / Z (m,), as ``DonutSampler.log_density``; see ``keep_rate`` for Z.
+        """log of p w / Z (m,) of rows, as ``DonutSampler.log_density``; Z is ``keep_rate``.
 
-        Each distinct target has a Z of its own, so many targets take long.
+        Each distinct target has its own Z, so many targets take long.
         """
         q = np.asarray(q, dtype=np.float64)
         base = self.sampler.log_density(q, target)
         targets = np.broadcast_to(np.asarray(target, dtype=np.float64), (len(q), 2))
-        distinct, which = np.unique(targets, axis=0, return_inverse=True)
-        rates = [self.keep_rate(each) for each in distinct]
+        distinct, index = np.unique(targets, axis=0, return_inverse=True)
+        rates = [self.keep_rate(point) for point in distinct]
         logs = np.array([log(rate) if rate > 0.0 else inf for rate in rates])
         with np.errstate(divide="ignore"):
-            return np.asarray(base + np.log(self.weight(q, targets)) - logs[which.reshape(-1)])
+            return np.asarray(base + np.log(self.weight(q, targets)) - logs[index.reshape(-1)])
 
     def keep_rate(self, target: ArrayLike) -> float:
-        """Z, the mean weight of rows that the sampler draws, always the same ones.
+        """Z, estimated as the mean weight of rows of the sampler with a fixed seed.
 
         Raises:
-            ValueError: the limits leave so little that there are none.
+            ValueError: the limits leave no rows to estimate it.
         """
         share = self.sampler.keep_rate()
         if share <= 0.0:
@@ -72,5 +74,5 @@ class Weighted:
         n = min(_MOST, ceil(self.points / share))
         rows = self.sampler.sample(target, n, np.random.default_rng(0))
         if not len(rows):
-            raise ValueError(f"too few bases are within the limits ({share:.1e} of all) to tell Z")
+            raise ValueError(f"only {share:.1e} of all bases are within the limits: too few for Z")
         return float(self.weight(rows.q, rows.target).mean())

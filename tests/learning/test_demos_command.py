@@ -120,7 +120,7 @@ def test_exports_what_is_asked_for(format_, cli, pushed, tmp_path):
 def test_an_export_of_nothing_is_refused(cli, pushed, tmp_path):
     options = ("--format", "zarr", "--longest", 1, "--out", tmp_path / "train")
     done = cli("demos", "export", pushed, *options)
-    assert (done.status, "none of them is asked for" in done.err) == (2, True)
+    assert (done.status, "none passes --success, --longest" in done.err) == (2, True)
 
 
 def test_an_episode_is_shown_as_film_curves_and_table(cli, pushed, tmp_path):

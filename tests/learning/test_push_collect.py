@@ -78,7 +78,7 @@ def test_a_second_call_goes_on_and_replay_finds_a_changed_action(folder, tmp_pat
     for name in ("episode-000000.parquet", "episode-000001.parquet"):
         assert digest(copy / name) == digest(folder / name)
     assert push("verify", copy) == 0
-    assert "3 episodes done again: the same" in capsys.readouterr().out
+    assert "3 episodes replayed: the same" in capsys.readouterr().out
     collection, found = read_collection(copy), read_folder(copy)
     actions = np.array(found[1].actions)
     actions[3] += 1e-3
@@ -178,6 +178,6 @@ def test_bad_input_is_named(words, what, tmp_path, monkeypatch, capsys, tmp_path
 
 def test_episodes_that_are_not_of_pushing_are_not_replayed(folder, capsys):
     assert push("verify", folder / "zarr") == 2
-    assert "nothing to do again" in capsys.readouterr().err
+    assert "nothing to replay" in capsys.readouterr().err
     assert push("verify", folder, "--episode", 9) == 2
     assert "--episode is 0 to 1" in capsys.readouterr().err

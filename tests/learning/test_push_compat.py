@@ -94,7 +94,7 @@ def test_lerobot_has_the_names_of_its_own_push_t_data(collected):
 def test_verify_replays_and_finds_a_changed_action(collected, capsys):
     folder, _ = collected
     assert push("verify", folder) == 0
-    assert "1 episode done again: the same" in capsys.readouterr().out
+    assert "1 episode replayed: the same" in capsys.readouterr().out
     collection, episode = read_collection(folder), read_folder(folder)[0]
     actions = np.array(episode.actions)
     actions[3] += 1.0

@@ -1,4 +1,4 @@
-"""``galley demos collect``: runs of a kitchen task as demonstrations."""
+"""``galley demos collect``: collect runs of a kitchen task as demonstrations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from galley.domain.options import group, option
 from galley.learning.collection.recording import Recording
 from galley.learning.commands.collecting import FILES_EPILOG, Collecting, collect_command
 
-EPILOG = f"""Where there is no plan, there is no episode, and the seed is named.
+EPILOG = f"""A seed without a plan has no episode; the command prints such seeds.
 {FILES_EPILOG}
 
 examples:
@@ -24,14 +24,14 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley demos collect``."""
+    """Options of ``galley demos collect``."""
 
     task: TaskFiles = group(TaskFiles())
     seeds: Seeds = group(Seeds(seeds=10))
     execute: Literal["physics", "kinematic"] = option("physics", "Execute as galley run does.")
     noise: str | None = option(None, "Add random errors, as galley run does. Default: none.", "HOW")
     optimize: str = optimize_option()
-    kept: Recording = group(Recording(), "what is kept")
+    kept: Recording = group(Recording(), "recording")
     collecting: Collecting = group(Collecting())
 
 
@@ -50,7 +50,7 @@ def command(options: Options) -> int:
     task = engine.load(**options.task.paths())
     run = Demonstrator(task, options.execute, noise, options.optimize, options.kept)
     collection = options.collecting.licensed(run.collection)
-    # Once, not in each worker.
+    # Compile once here instead of in each worker.
     parts = (*engine.COMPILED, RENDERER) if options.kept.cameras else engine.COMPILED
     ensure(*parts, listener=printer)
     printer.stage(f"{task.problem.name}, {plural(options.seeds.seeds, 'seed')}, {options.execute}")

@@ -1,4 +1,4 @@
-"""``galley demos eval``: how often a policy succeeds in the kitchen."""
+"""``galley demos eval``: measure how often a policy succeeds in the kitchen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from galley.learning.collection.recording import Recording
 from galley.learning.commands.collecting import evaluation_table
 
 EPILOG = """POLICY is a Python file with a function policy(observation, task) that returns an action
-of galley/Kitchen-v0; a folder of galley demos collect, whose actions are done again; or a
+of galley/Kitchen-v0; a folder of galley demos collect, whose actions are replayed; or a
 checkpoint of LeRobot, its folder pretrained_model. Rate, actions and cameras must be those of the
 training. An episode succeeds when the PDDL goal holds.
 
@@ -26,7 +26,7 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley demos eval``."""
+    """Options of ``galley demos eval``."""
 
     policy: Path = argument("Roll out this policy: a file or a folder, see below.")
     task: TaskFiles = group(TaskFiles())
@@ -36,7 +36,7 @@ class Options:
     film: Path | None = option(None, "Film the first seed's episode into this file, MP4 or GIF.")
     sweep: Sweep = group(Sweep())
     json: Path | None = json_option("the figures")
-    kept: Recording = group(Recording(), "what it sees and commands")
+    kept: Recording = group(Recording(), "observations and actions")
 
 
 def command(options: Options) -> int:
@@ -54,13 +54,13 @@ def command(options: Options) -> int:
         options.policy.resolve(), options.task.paths(), options.noise, options.kept, options.steps,
         None if options.film is None else options.film.resolve(), seeds[0],
     )  # fmt: skip
-    run.outcome(seeds[0], 1)  # what is bad is said once, not by each worker
+    run.outcome(seeds[0], 1)  # reports a bad policy once, instead of in each worker
     printer.stage(f"{options.policy.name}, {plural(len(seeds), 'episode')}")
 
     def progress(done: int, good: int) -> None:
         printer.fraction("rolling out", done / len(seeds), f"{done}/{len(seeds)}, {good} succeeded")
 
     with printer:
-        found = evaluate(run, seeds, options.sweep.jobs, options.sweep.engine, progress)
-    write_json(options.json, found.record())
-    return evaluation_table({options.policy.name: found}, printer, "goal")
+        evaluation = evaluate(run, seeds, options.sweep.jobs, options.sweep.engine, progress)
+    write_json(options.json, evaluation.record())
+    return evaluation_table({options.policy.name: evaluation}, printer, "goal")

@@ -1,4 +1,4 @@
-"""``galley demos export``: collected episodes as learners read them."""
+"""``galley demos export``: write collected episodes in a format for learners."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EPILOG = """examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley demos export``."""
+    """Options of ``galley demos export``."""
 
     folder: Path = argument("Read this folder that a collect wrote.", "DIR")
     format: Format = option(REQUIRED, "Write diffusion_policy's zarr, or LeRobot's v3.0.")
@@ -28,14 +28,14 @@ class Options:
 
 
 def command(options: Options) -> int:
-    """Write the export."""
-    found, collection = open_demonstrations(options.folder)
+    """Write the export; exit status 0."""
+    episodes, collection = open_demonstrations(options.folder)
     if collection is None:
-        what = "is a replay buffer without settings and licence; collected folders can be exported"
-        raise BadInput.one(options.folder, what)
-    chosen = found.filter(True if options.success else None, longest=options.longest)
+        reason = "is a replay buffer without settings and licence; export a collected folder"
+        raise BadInput.one(options.folder, reason)
+    chosen = episodes.filter(True if options.success else None, longest=options.longest)
     if not len(chosen):
-        raise BadInput.one(options.folder, f"{counts(found)}: none of them is asked for")
+        raise BadInput.one(options.folder, f"{counts(episodes)}: none passes --success, --longest")
     printer = Printer()
     printer.stage(f"exporting {counts(chosen)}")
     export(chosen, collection, options.format, options.out)

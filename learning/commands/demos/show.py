@@ -1,4 +1,4 @@
-"""``galley demos show``: one episode as a film, as curves, and as a table."""
+"""``galley demos show``: show one episode as a film, as curves and as a table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Options(StoredOne):
-    """Of ``galley demos show``."""
+    """Options of ``galley demos show``."""
 
     height: Height = more(480, "Set the film's height.")
     speed: Positive = more(1.0, "Speed the film up or down.", "X")
@@ -35,33 +35,33 @@ class Options(StoredOne):
 
 
 def command(options: Options) -> int:
-    """Print the tables, draw and film."""
-    found, collection = open_demonstrations(options.folder)
-    (which,) = options.chosen(found)
+    """Print the tables, draw the curves, and film the pictures; exit status 1 without a film."""
+    episodes, collection = open_demonstrations(options.folder)
+    (index,) = options.chosen(episodes)
     from galley.cli.common.study import results_folder
     from galley.learning.demonstrations.pictures import draw_curves, film_pictures
 
     printer = Printer()
-    episode = found[which]
+    episode = episodes[index]
     _print_facts(printer, episode)
-    printer.console.print(array_table(found.select([which]), collection))
+    printer.console.print(array_table(episodes.select([index]), collection))
     images = {n: a for n, a in episode.arrays.items() if a.ndim == 4 and a.dtype == "uint8"}
     meanings: Mapping[str, str] = {} if collection is None else collection.arrays
     ending = {True: "succeeded", False: "failed", None: "not judged"}[episode.success]
-    title = f"{options.folder.name}, episode {which}: {ending}"
+    title = f"{options.folder.name}, episode {index}: {ending}"
     with results_folder(options.out, "episode", CURVES) as folder:
-        rest = {name: each for name, each in episode.arrays.items() if name not in images}
+        rest = {name: array for name, array in episode.arrays.items() if name not in images}
         draw_curves(rest, meanings, episode.times, title, folder / CURVES)
         printer.stage(f"curves: {folder / CURVES}")
         if not images:
-            printer.stage("no film: it has no pictures")
+            printer.stage("no film: the episode has no pictures")
             return 0
         texts = [""] * len(episode)
         words = episode.metadata.get(SYMBOLIC_ACTION)
         if words and SYMBOLIC_ACTION in episode.observations:
             texts = [words[int(k)] for k in episode.observations[SYMBOLIC_ACTION][:, 0]]
-        how = (folder / FILM, options.height, options.speed)
-        if not printer.film(film_pictures, images, episode.times, texts, *how):
+        style = (folder / FILM, options.height, options.speed)
+        if not printer.film(film_pictures, images, episode.times, texts, *style):
             return 1
         printer.stage(f"film: {folder / FILM}")
     return 0

@@ -1,4 +1,4 @@
-"""``galley demos stats``: what a folder of demonstrations holds."""
+"""``galley demos stats``: print statistics of a folder of demonstrations."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley demos stats``."""
+    """Options of ``galley demos stats``."""
 
     folder: Path = argument("Read this folder of demonstrations.", "DIR")
 
 
 def command(options: Options) -> int:
-    """Print counts and the table of arrays."""
-    found, collection = open_demonstrations(options.folder)
+    """Print counts and the table of arrays; exit status 0."""
+    episodes, collection = open_demonstrations(options.folder)
     console = Printer().console
     if collection is not None:
         console.print(f"{collection.title} ({collection.licence})")
-    lengths = sorted(info.length for info in found.infos)
-    console.print(counts(found))
+    lengths = sorted(info.length for info in episodes.infos)
+    console.print(counts(episodes))
     if not lengths:
         return 0
-    seconds = sum(info.duration for info in found.infos)
+    seconds = sum(info.duration for info in episodes.infos)
     middle = f"{median(lengths):g}"
     console.print(f"{lengths[0]} to {lengths[-1]} steps, median {middle}; {seconds:.1f} s in all")
-    size = sum(each.stat().st_size for each in options.folder.rglob("*") if each.is_file())
+    size = sum(path.stat().st_size for path in options.folder.rglob("*") if path.is_file())
     console.print(f"{size / 2**20:.2f} MiB, {size / sum(lengths):.0f} bytes a step")
-    console.print(array_table(found, collection))
+    console.print(array_table(episodes, collection))
     return 0

@@ -8,7 +8,7 @@ COMMANDS = {
     "demo": "Watch a demonstrator or a policy push, in a window.",
     "film": "Film a demonstrator, a policy or collected episodes, as mp4 or GIF.",
     "collect": "Collect episodes as demonstrations that learners read.",
-    "verify": "Verify collected episodes: do their actions again, and compare the states.",
+    "verify": "Verify collected episodes: replay their actions, and compare the states.",
     "train": "Learn a policy from demonstrations.",
     "eval": "Measure how often a policy succeeds.",
 }

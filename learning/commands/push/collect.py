@@ -1,4 +1,4 @@
-"""``galley push collect``: episodes of a demonstrator as data that learners read."""
+"""``galley push collect``: collect episodes of a demonstrator as demonstrations."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from galley.planar.pushing.rollout import Rollout
 
 MOUSE = "mouse"
-EPILOG = f"""With the mouse, each episode that ends by itself is kept at once; R throws one away and
+EPILOG = f"""With the mouse, each episode that ends by itself is kept at once; R discards one and
 starts the next seed, escape ends.
 {FILES_EPILOG}
 
@@ -45,7 +45,7 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Options(Table):
-    """Of ``galley push collect``."""
+    """Options of ``galley push collect``."""
 
     demonstrator: str = demonstrator_option(**{MOUSE: "you, in a window"})
     seeds: Count = seeds_option(100)
@@ -77,7 +77,7 @@ def command(options: Options) -> int:
     if upstream:
         need("pusht", "gym_pusht")
     if not by_hand:
-        # A bad config is said once, not by each worker.
+        # Reports a bad config once, instead of in each worker.
         checked_demonstrator(options.demonstrator, config.drawn(options.seed))
     physics = options.physics if options.compat else None
     with usage():
@@ -92,7 +92,7 @@ def command(options: Options) -> int:
 
 
 def _by_hand(run: PushDemonstrator, collection: Collection, options: Options) -> int:
-    """As ``collect_command``, by mouse: each episode is written when it has ended."""
+    """Collect by mouse: each episode is written at its end; returns the exit status."""
     need("planar", "pygame")
     from galley.learning.demonstrations import read_folder, write_episode
     from galley.planar.pushing.play import watch

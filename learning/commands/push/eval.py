@@ -1,4 +1,4 @@
-"""``galley push eval``: how often a policy succeeds."""
+"""``galley push eval``: measure how often a policy succeeds."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Options(Table):
-    """Of ``galley push eval``."""
+    """Options of ``galley push eval``."""
 
     checkpoint: Path = argument("Read this checkpoint of galley push train, or ready.")
     seeds: Count = seeds_option(50)
@@ -45,14 +45,14 @@ def command(options: Options) -> int:
     from galley.learning.policy.evaluation import PolicyRunner
 
     config = options.push_config(options.checkpoint)
-    checked_policy(options.checkpoint, config)  # a bad one is said once, not by each worker
+    checked_policy(options.checkpoint, config)  # reports a bad one once, instead of in each worker
 
     printer, sweep = Printer(), options.sweep
     seeds = range(options.seed, options.seed + options.seeds)
     names: dict[str, str | None] = {options.checkpoint.name: None}
     if options.demonstrator is not None:
         names[options.demonstrator] = options.demonstrator
-    found: dict[str, Evaluation] = {}
+    evaluations: dict[str, Evaluation] = {}
     for name, who in names.items():
 
         def progress(done: int, good: int, name: str = name) -> None:
@@ -60,6 +60,6 @@ def command(options: Options) -> int:
 
         run = PolicyRunner(policy_file(options.checkpoint), who, config)
         with printer:
-            found[name] = evaluate(run, seeds, sweep.jobs, sweep.engine, progress)
-    write_json(options.json, {name: each.record() for name, each in found.items()})
-    return evaluation_table(found, printer)
+            evaluations[name] = evaluate(run, seeds, sweep.jobs, sweep.engine, progress)
+    write_json(options.json, {name: result.record() for name, result in evaluations.items()})
+    return evaluation_table(evaluations, printer)

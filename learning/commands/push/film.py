@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from galley.planar.pushing.rollout import Rollout
 
 MARKER = "episodes.csv"
-EPILOG = """The actions of stored episodes are done again, and filmed with the arm that holds the
+EPILOG = """The actions of stored episodes are replayed, and filmed with the arm that holds the
 pusher. Dots are the targets that a policy predicts, from blue, the next, to red. The exit status
 is 0 once the film is written, whether the episodes succeed or not.
 
@@ -31,10 +31,10 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Options(Pusher):
-    """Of ``galley push film``.
+    """Options of ``galley push film``.
 
     Raises:
-        argparse.ArgumentTypeError: they don't go together.
+        argparse.ArgumentTypeError: options exclude each other.
     """
 
     folder: Path | None = argument(
@@ -48,12 +48,12 @@ class Options(Pusher):
         if self.folder is None and self.episode is not None:
             raise argparse.ArgumentTypeError("argument --episode: belongs to DIR")
         if self.folder is not None and (self.shape or self.config or self.seed or self.seeds > 1):
-            what = "table and seeds are those of the folder, leave them out"
-            raise argparse.ArgumentTypeError(f"argument DIR: {what}")
+            reason = "table and seeds are those of the folder, leave them out"
+            raise argparse.ArgumentTypeError(f"argument DIR: {reason}")
 
 
 def command(options: Options) -> int:
-    """Roll out or replay, film, print the episodes; 1 if there is no film."""
+    """Roll out or replay, film, and print the episodes; exit status 1 if there is no film."""
     from galley.domain.files import write_atomically
     from galley.planar.pushing.film import film_rollouts
     from galley.results.run_folder import run_folder
@@ -80,13 +80,13 @@ def command(options: Options) -> int:
 
 
 def _episodes(options: Options, printer: Printer) -> tuple[list[Rollout], list[list[Array]] | None]:
-    """The episodes, and of a policy what it predicted in each step."""
+    """The episodes, and the predictions of a policy in each step; None for a demonstrator."""
     from galley.planar.pushing.rollout import roll_out
     from galley.planar.pushing.simulation import Simulation
 
     config = options.push_config()
     printer.stage("pushing")
-    found: list[Rollout] = []
+    rollouts: list[Rollout] = []
     stages: list[list[Array]] = []
     for k in range(options.seeds):
 
@@ -97,8 +97,8 @@ def _episodes(options: Options, printer: Printer) -> tuple[list[Rollout], list[l
             if k == 0 or config.ranges:
                 table = config.drawn(options.seed + k)
                 sim, who = Simulation(table), options.driver(table)
-            found.append(roll_out(sim, who, options.seed + k, progress=progress))
+            rollouts.append(roll_out(sim, who, options.seed + k, progress=progress))
             stages.append(getattr(who, "stages", []))
         except ValueError as error:  # the arm can't hold the pusher
             raise argparse.ArgumentTypeError(f"seed {options.seed + k}: {error}") from None
-    return found, None if options.policy is None else stages
+    return rollouts, None if options.policy is None else stages

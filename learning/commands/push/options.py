@@ -1,4 +1,4 @@
-"""What the subcommands of ``galley push`` share: the table, who pushes, the results."""
+"""Shared by the subcommands of ``galley push``: options of table and pusher, results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """The table and its start."""
+    """Options of the table and the start."""
 
     shape: str | None = option(
         None,
@@ -35,13 +35,14 @@ class Table:
     seed: Seed = seed_option()
 
     def push_config(self, policy: Path | None = None) -> PushConfig:
-        """What the options say.
+        """The config that the options describe.
 
         Args:
-            policy: without --config the table is that of this one's training.
+            policy: without --config, the table is that of this policy's training.
 
         Raises:
-            BadInput: a bad file. argparse.ArgumentTypeError: no such shape.
+            BadInput: a file is bad.
+            argparse.ArgumentTypeError: an unknown shape.
         """
         from galley.planar.pushing.config import PushConfig
         from galley.planar.pushing.config_file import load_config, outline
@@ -60,21 +61,21 @@ class Table:
 
 
 def demonstrator_option(**others: str) -> Any:
-    """Who pushes; ``others``: who else may, and a description."""
+    """The option for a demonstrator; ``others``: more choices, with a description of each."""
     known = DEMONSTRATORS | others
     about = f"Choose who pushes: {'; '.join(f'{name}: {text}' for name, text in known.items())}."
     return option(None, about, choices=tuple(known), either="who", required=True)
 
 
 def seeds_option(default: int | None) -> Any:
-    """How many episodes; None: without end."""
+    """The option for the number of episodes; None: until the window is closed."""
     shown = "until escape" if default is None else default
     return option(default, f"Push for this many seeds, an episode each. Default: {shown}.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pusher(Table):
-    """Who pushes at the table, and how often."""
+    """Options of the table, the demonstrator or policy, and the number of episodes."""
 
     demonstrator: str | None = demonstrator_option()
     policy: Path | None = option(
@@ -87,18 +88,18 @@ class Pusher(Table):
 
     @property
     def name(self) -> str:
-        """Of a demonstrator, or of a policy's file."""
+        """The name of the demonstrator, or of the policy's file."""
         return self.policy.stem if self.policy is not None else str(self.demonstrator)
 
     def push_config(self, policy: Path | None = None) -> PushConfig:
-        """What the options say; else as in the policy's training."""
+        """The config that the options describe, by default that of the policy's training."""
         return super().push_config(policy or self.policy)
 
     def driver(self, config: PushConfig) -> Demonstrator:
-        """The demonstrator, or what a policy does.
+        """The demonstrator, or the policy as one.
 
         Raises:
-            argparse.ArgumentTypeError: it can't move the config's pusher.
+            argparse.ArgumentTypeError: a demonstrator can't move the config's pusher.
         """
         if self.policy is None:
             return checked_demonstrator(str(self.demonstrator), config)
@@ -109,14 +110,14 @@ class Pusher(Table):
 
 @dataclass(frozen=True, kw_only=True)
 class Film(Animation):
-    """A film and its folder."""
+    """Options of a film and its folder."""
 
     speed: Positive = more(1.0, "Speed the film up or down.", "X")
     out: Path | None = out_option()
 
 
 def checked_demonstrator(name: str, config: PushConfig) -> Demonstrator:
-    """A demonstrator.
+    """The demonstrator of a name.
 
     Raises:
         argparse.ArgumentTypeError: it can't move the config's pusher.
@@ -131,54 +132,52 @@ LEARNED = ("jax", "equinox", "optax", "safetensors")  # libraries that policies 
 
 
 def policy_file(given: Path) -> Path:
-    """The path of a policy; a bare name that does not exist here means one that is shipped."""
+    """The path of a policy; a bare name that isn't a file here means a shipped policy."""
     bare = given.name == str(given)
     return READY[given.name] if bare and not given.exists() and given.name in READY else given
 
 
 def checked_policy(given: Path, config: PushConfig) -> Policy:
-    """A policy on a table.
+    """The policy of a file on a table.
 
     Raises:
-        BadInput: it is none, or it sees the vertices of an outline that has more or fewer.
+        BadInput: it isn't a policy, or it observes an outline with another number of vertices.
     """
     need("learn", *LEARNED)
     from galley.domain.errors import BadInput
     from galley.learning.policy.policy import load_policy
 
     policy = load_policy(policy_file(given))
-    seen = len(policy.config.shape.vertices)
+    own = len(policy.config.shape.vertices)
     for vertices in config.ranges.get("shape", [config.shape.vertices]):
-        if policy.design.observation == "keypoints" and len(vertices) != seen:
-            raise BadInput.one(given, f"sees an outline of {seen} vertices, not of {len(vertices)}")
+        if policy.design.observation == "keypoints" and len(vertices) != own:
+            raise BadInput.one(given, f"sees an outline of {own} vertices, not of {len(vertices)}")
     return policy.on(config)
 
 
 def in_window(watched: Callable[[], Iterator[Rollout]]) -> None:
-    """Watch episodes in a window until it is closed, and print what came of them.
+    """Watch episodes in a window until it is closed, and print their results.
 
     Raises:
-        argparse.ArgumentTypeError: pygame or the display is missing, or the arm can't do it.
+        argparse.ArgumentTypeError: there is no pygame or display, or the arm can't hold the pusher.
     """
     from galley.cli.common.progress import Printer
 
     need("planar", "pygame")
-    found: list[Rollout] = []
+    rollouts: list[Rollout] = []
     try:
-        found.extend(watched())
+        rollouts.extend(watched())
     except (RuntimeError, ValueError) as error:
         raise argparse.ArgumentTypeError(str(error)) from None
     finally:
-        if found:
-            Printer().console.print(episodes_table(found))
+        if rollouts:
+            Printer().console.print(episodes_table(rollouts))
 
 
 def episodes_table(rollouts: Iterable[Rollout]) -> PlainTable:
-    """A row an episode: seed, steps, coverage, success."""
+    """A table with a row for each episode: seed, steps, coverage and success."""
     table = PlainTable(">seed", ">steps", ">coverage", "success")
-    for each in rollouts:
-        share = f"{100.0 * each.coverage[-1]:.1f} %"
-        table.add_row(
-            str(each.seed), str(len(each.targets)), share, "yes" if each.success else "no"
-        )
+    for run in rollouts:
+        share = f"{100.0 * run.coverage[-1]:.1f} %"
+        table.add_row(str(run.seed), str(len(run.targets)), share, "yes" if run.success else "no")
     return table

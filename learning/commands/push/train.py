@@ -1,4 +1,4 @@
-"""``galley push train``: learn a policy from demonstrations."""
+"""``galley push train``: train a policy on demonstrations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from galley.learning.policy.windows import Track
     from galley.planar.pushing.config import PushConfig
 
-EPILOG = """Failed episodes are left out. A stopped training goes on when called again.
+EPILOG = """Failed episodes are left out. A stopped training resumes if you repeat the command.
 
 examples:
   galley push train pushes --out policy.safetensors
@@ -28,7 +28,7 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley push train``."""
+    """Options of ``galley push train``."""
 
     folders: tuple[Path, ...] = argument("Learn from these folders of galley push collect.", "DIR")
     out: Path = option(REQUIRED, "Write this checkpoint.")
@@ -58,8 +58,8 @@ def command(options: Options) -> int:
         trainer.check_made(out)
         printer.stage(f"{out} is there already, trained by the same settings on the same data")
         return 0
-    what = f"{plural(trainer.episodes, 'episode')}, {plural(trainer.windows, 'window')}"
-    printer.stage(f"training on {what}, {trainer.parameters:,} parameters")
+    data = f"{plural(trainer.episodes, 'episode')}, {plural(trainer.windows, 'window')}"
+    printer.stage(f"training on {data}, {trainer.parameters:,} parameters")
 
     def each(now: Progress) -> None:
         printer.fraction("training", now.step / now.steps, now.line())
@@ -78,7 +78,7 @@ def command(options: Options) -> int:
 
 
 def _tracks(options: Options) -> tuple[list[Track], PushConfig]:
-    """The episodes of all folders, which must have one table."""
+    """The tracks of all folders, which must have one table, and this table."""
     from galley.learning.commands.collecting import open_demonstrations
     from galley.learning.demonstrations import read_replay_buffer
     from galley.learning.demonstrations.replay_buffer import buffer_collection
@@ -94,13 +94,13 @@ def _tracks(options: Options) -> tuple[list[Track], PushConfig]:
             collection = buffer_collection(folder)
         if options.first is not None:
             if options.first > len(episodes):
-                what = f"has {plural(len(episodes), 'episode')}, not {options.first}"
-                raise BadInput.one(folder, what)
+                reason = f"has {plural(len(episodes), 'episode')}, not {options.first}"
+                raise BadInput.one(folder, reason)
             episodes = episodes.select(range(options.first))
-        found, config = tracks_of(episodes, collection, folder)
+        own, config = tracks_of(episodes, collection, folder)
         if tables and not same_table(config, tables[0]):
             raise BadInput.one(folder, f"is of another table than {options.folders[0]}")
-        tracks += found
+        tracks += own
         tables.append(config)
-    # Of folders that start near the goal and others, the policy's table is that of the others.
+    # The policy's table is that of the folder with the widest range of starts.
     return tracks, max(tables, key=lambda table: (table.start_away, table.start_turned))

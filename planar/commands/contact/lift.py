@@ -20,7 +20,7 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley contact lift``."""
+    """Options of ``galley contact lift``."""
 
     shape: Literal["circle", "hexagon", "rectangle"] = option("circle", "Lift this body.")
     friction: Multiple = option(0.1, "Set the coefficient of friction.", "MU")
@@ -33,15 +33,15 @@ class Options:
 
 
 def command(options: Options) -> int:
-    """Simulate and write; 1 if a step doesn't converge."""
+    """Simulate, and write the results; exit status 1 if a step fails."""
     with session(options.results, f"lift-{options.shape}") as work:
         from galley.planar.contact import Points
         from galley.planar.contact.demonstrations import lift
 
         points = Points(options.contacts)
         with usage("--contacts"):
-            how = (options.friction, points, options.max_force, options.steps)
-            setup = lift(options.shape, *how)
+            values = (options.friction, points, options.max_force, options.steps)
+            setup = lift(options.shape, *values)
         results = {
             "shape": options.shape,
             "friction": options.friction,

@@ -26,7 +26,7 @@ SUMMARY = "summary.json"
 
 @dataclass(frozen=True, kw_only=True)
 class Film(Animation):
-    """Film and states."""
+    """Options of the film and the states."""
 
     video: bool = video_option()
     speed: Positive = more(1.0, "Speed the film up or down.", "X")
@@ -35,32 +35,32 @@ class Film(Animation):
 
 @dataclass(frozen=True, kw_only=True)
 class Results:
-    """What is written, and where."""
+    """Options of the results: the folder, and what is written to it."""
 
     out: Path | None = out_option()
     film: Film = group(Film(height=540, fps=25), "film and states")
 
 
 def results_group(speed: float = 1.0) -> Any:
-    """What is written; ``speed``: the film's default."""
+    """The group of options of the results; ``speed``: default of the film."""
     return group(Results(film=Film(height=540, fps=25, speed=speed)))
 
 
 @dataclass
 class Session:
-    """A run of a subcommand: where it prints and writes."""
+    """A run of a subcommand, with its printer and its folder of results."""
 
     options: Results
     folder: Path
     printer: Printer
 
     def finish(self, setup: Setup, title: str, results: dict[str, Any]) -> int:
-        """Simulate, write everything, and say where; 1 if a step did not converge.
+        """Simulate, write the results, and print their folder; returns 1 if a step failed, else 0.
 
         Args:
-            setup: what is simulated.
+            setup: the world and its controls.
             title: of film and plot.
-            results: for ``summary.json``.
+            results: written to ``summary.json``.
         """
         self.printer.stage("compiling, half a minute or so, then simulating")
         from galley.planar.contact.setup import planar_run
@@ -84,20 +84,20 @@ class Session:
         write_atomically(self.folder / SUMMARY, json.dumps(results, indent=1) + "\n")
         run.write(self.folder / ("states.npz" if film.npz else "states.csv"))
         if len(run.time) < 3:
-            return  # nothing to be seen
+            return  # too short for pictures
         draw_planar(run, self.folder / "contact.png", title)
         if film.video:
             path = self.folder / f"contact{film.suffix}"
-            how = (title, film.fps, film.height, film.speed)
-            self.printer.film(film_planar, run, path, *how)
+            style = (title, film.fps, film.height, film.speed)
+            self.printer.film(film_planar, run, path, *style)
 
 
 @contextmanager
 def session(options: Results, name: str) -> Iterator[Session]:
-    """The folder of a subcommand's results, once JAX is there.
+    """The session of a subcommand, with the folder of its results.
 
     Raises:
-        argparse.ArgumentTypeError: it isn't.
+        argparse.ArgumentTypeError: JAX is missing.
         BadInput: the folder can't be made.
     """
     need("planar", "jax", "equinox")
@@ -108,10 +108,10 @@ def session(options: Results, name: str) -> Iterator[Session]:
 
 
 def _words(failure: Failure, setup: Setup) -> str:
-    """A failed step: when, the state before it, what to try."""
+    """A failed step in words: its time, the state before it, and what to try."""
     states = []
     for j in setup.world.free:
-        pose, velocity = (", ".join(f"{x:.4g}" for x in each[j]) for each in failure[3:5])
+        pose, velocity = (", ".join(f"{x:.4g}" for x in rows[j]) for rows in failure[3:5])
         states.append(f"{setup.world.bodies[j].name} at ({pose}), velocity ({velocity})")
     return (
         f"step {failure.step} to {failure.time:.4g} s {failure.what}; "

@@ -1,4 +1,4 @@
-"""``galley contact run``: a scene of one's own."""
+"""``galley contact run``: simulate a scene of your own."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley contact run``."""
+    """Options of ``galley contact run``."""
 
     scene: Path = argument("Simulate this scene, YAML; see below.", "SCENE")
     results: Results = results_group()
 
 
 def command(options: Options) -> int:
-    """Read, simulate, write; 1 if a step doesn't converge."""
+    """Read the scene, simulate, and write the results; exit status 1 if a step fails."""
     with session(options.results, options.scene.stem) as work:
         from galley.planar.contact.scene import load_setup
 

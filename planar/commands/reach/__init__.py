@@ -1,4 +1,4 @@
-"""``galley reach``: where a robot can stand to reach a target. One file per subcommand."""
+"""``galley reach``: base placement for a target. One file per subcommand."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ COMMANDS = {
     "sample": "Write a dataset of base poses and joint angles that reach a target.",
     "plot": "Draw the distribution of bases and joint angles, and samples of it.",
     "train": "Learn the distribution of bases and joint angles, with limits or an obstacle too.",
-    "eval": "Say how near a learned distribution is to the true one.",
-    "field": "Draw from where an item of a scene can be grasped, over the floor plan.",
+    "eval": "Compare a learned distribution with the true one.",
+    "field": "Draw on the floor plan where the robot can stand to grasp an item.",
 }
 
 EPILOG = """examples:

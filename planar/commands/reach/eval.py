@@ -1,4 +1,4 @@
-"""``galley reach eval``: a learned model beside the true density."""
+"""``galley reach eval``: compare a learned model with the true density."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EPILOG = """examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley reach eval``."""
+    """Options of ``galley reach eval``."""
 
     checkpoint: Path = argument("Read this model of galley reach train.", default=MODEL)
     bases: Count = option(100_000, "Sample this many candidate bases of the true distribution.")
@@ -52,6 +52,6 @@ def command(options: Options) -> int:
     table.add_row("samples per second", f"{result.samples_per_second:,.0f}", "")
     printer = Printer()
     printer.console.print(table)
-    what = "each for a circle of its own" if model.task.circle is not None else "no obstacle"
-    printer.console.print(f"{result.rows} samples of each, {what}; seed {options.seed}")
+    context = "each for a circle of its own" if model.task.circle is not None else "no obstacle"
+    printer.console.print(f"{result.rows} samples of each, {context}; seed {options.seed}")
     return 0

@@ -1,4 +1,4 @@
-"""``galley reach field``: from where an item's grasps are in reach, drawn over the floor plan."""
+"""``galley reach field``: draw where the base can stand to grasp an item."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _HEADINGS = 24
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley reach field``."""
+    """Options of ``galley reach field``."""
 
     item: str = argument("Grasp this item of the scene.", "ITEM")
     scene: Path | None = scene_option()
@@ -81,21 +81,21 @@ def command(options: Options) -> int:
 
 
 def _with_room(scene: Scene, state: State, robot: RobotModel, field: Field) -> Array:
-    """The share of headings (n, m) that reach and leave the base with its folded arm free."""
+    """Share of headings (n, m) that reach a grasp and where base and folded arm are free."""
     import numpy as np
 
     from galley.collision.scene_kernel import SceneKernel
 
     checker = SceneKernel(scene, robot).checker(state)
     base = robot.group("base")
-    found = np.zeros(field.gap.shape[:2])
+    counts = np.zeros(field.gap.shape[:2])
     for heading in (np.arange(_HEADINGS) + 0.5) * (2.0 * np.pi / _HEADINGS) - np.pi:
         bases = field.bases(heading)
         good = field.reaches(heading) & ((bases >= base.lower) & (bases <= base.upper)).all(axis=-1)
         if good.any():
             good[good] = checker.free_many(robot.with_groups(state.q, base=bases[good]))
-        found += good
-    return found / _HEADINGS
+        counts += good
+    return counts / _HEADINGS
 
 
 def _sentence(name: str, hands: int, field: Field, shares: Array) -> str:

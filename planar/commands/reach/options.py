@@ -17,7 +17,7 @@ BOUNDS = (-2.0, 2.0, -2.0, 2.0)
 
 @dataclass(frozen=True, kw_only=True)
 class Sampler:
-    """Arm and sampler."""
+    """Options of the arm and the sampler."""
 
     l1: Positive = option(1.0, "Set the length of link 1.", "M")
     l2: Positive = option(0.8, "Set the length of link 2.", "M")
@@ -32,10 +32,10 @@ class Sampler:
     )
 
     def made(self) -> DonutSampler:
-        """The sampler.
+        """The sampler that the options describe.
 
         Raises:
-            argparse.ArgumentTypeError: options that don't go together.
+            argparse.ArgumentTypeError: the options contradict each other.
         """
         from galley.planar.reach import DonutSampler, PlanarArm
 
@@ -45,21 +45,21 @@ class Sampler:
             arm = PlanarArm(self.l1, self.l2, limits)
             made = DonutSampler(arm, self.epsilon, self.heading_sigma)
         if made.keep_rate() <= 0.0:
-            what = f"nothing in the ring is within the limits {arm.limits}"
-            raise argparse.ArgumentTypeError(what)
+            reason = f"nothing in the ring is within the limits {arm.limits}"
+            raise argparse.ArgumentTypeError(reason)
         return made
 
     def check_unused(self) -> None:
-        """Refuse options beside ``--data``, which says all of it.
+        """Refuse these options with ``--data``, whose dataset has its own arm and sampler.
 
         Raises:
             argparse.ArgumentTypeError: one of them is given.
         """
         if self != Sampler():
-            what = "argument --data: arm and sampler are those of the dataset, leave them out"
-            raise argparse.ArgumentTypeError(what)
+            reason = "argument --data: arm and sampler are those of the dataset, leave them out"
+            raise argparse.ArgumentTypeError(reason)
 
 
 def sampler_group() -> Any:
-    """The options of arm and sampler."""
+    """The group of options of the arm and the sampler."""
     return group(Sampler(), "arm and sampler")

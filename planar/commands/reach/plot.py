@@ -30,10 +30,10 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley reach plot``.
+    """Options of ``galley reach plot``.
 
     Raises:
-        argparse.ArgumentTypeError: one that none of the pictures would heed.
+        argparse.ArgumentTypeError: an option has no effect on the chosen pictures.
     """
 
     kinds: tuple[str, ...] = option(
@@ -82,7 +82,7 @@ def command(options: Options) -> int:
 
 
 def _data(options: Options, bases: int) -> tuple[DonutSampler, Samples]:
-    """The sampler, and rows to draw."""
+    """The sampler, and the rows to draw."""
     if options.data is None:
         made = options.sampler.made()
         rng = np.random.default_rng(options.seed)
@@ -93,12 +93,12 @@ def _data(options: Options, bases: int) -> tuple[DonutSampler, Samples]:
 
     settings = read_settings(options.data)
     if settings.filtered and "density" in options.kinds:
-        what = f"the rows of {options.data} were filtered: draw --kinds donut"
-        raise argparse.ArgumentTypeError(what)
+        reason = f"the rows of {options.data} were filtered: draw --kinds donut"
+        raise argparse.ArgumentTypeError(reason)
     rows = load(options.data, "validation")
     if not len(rows):
-        what = "has no validation rows to draw: sample more bases"
-        raise BadInput.one(options.data, what)
+        reason = "has no validation rows to draw: sample more bases"
+        raise BadInput.one(options.data, reason)
     return settings.sampler, rows
 
 
@@ -117,7 +117,7 @@ def _learned(model: Path, truth: DonutSampler, draws: int, start: int) -> Sample
     theirs = learned.task.sampler
     for name in ("arm", "epsilon", "heading_sigma"):
         if getattr(theirs, name) != getattr(truth, name):
-            what = f"{name} {getattr(theirs, name)}, not {getattr(truth, name)}"
-            raise argparse.ArgumentTypeError(f"--model was trained with {what}")
+            reason = f"{name} {getattr(theirs, name)}, not {getattr(truth, name)}"
+            raise argparse.ArgumentTypeError(f"--model was trained with {reason}")
     rows: Samples = learned.sample((0.0, 0.0), draws, start)
     return rows

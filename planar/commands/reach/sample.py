@@ -35,23 +35,23 @@ examples:
 
 
 def _score(text: str) -> tuple[str, float]:
-    """A score's name and weight; 1 if there is only a name."""
+    """A score's name and weight, from ``name=weight``; without a weight it is 1."""
     name, _, weight = text.partition("=")
     return name, multiple(weight) if weight else 1.0
 
 
 def _obstacle_option(numbers: str) -> Any:
-    """Obstacles of a shape with so many numbers."""
+    """The option for obstacles of a shape with these numbers."""
     return option(
         (),
-        f"Add an obstacle that links and base keep off: {numbers}, m and rad. May be repeated.",
+        f"Add an obstacle for links and base: {numbers}, m and rad. May be repeated.",
         "NUMBER",
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Filters:
-    """What rows must fulfil; names are those of ``DatasetSettings`` where they mean the same."""
+    """Options that filter rows; fields of ``DatasetSettings`` have the same names there."""
 
     circle: tuple[tuple[float, ...], ...] = _obstacle_option("X Y RADIUS")
     box: tuple[tuple[float, ...], ...] = _obstacle_option("X Y WIDTH HEIGHT [ANGLE]")
@@ -76,13 +76,13 @@ class Filters:
 
     @property
     def obstacles(self) -> tuple[tuple[str, tuple[float, ...]], ...]:
-        """Kind and numbers of each."""
-        return tuple((kind, each) for kind in _SHAPES for each in getattr(self, kind))
+        """Kind and numbers of each obstacle."""
+        return tuple((kind, numbers) for kind in _SHAPES for numbers in getattr(self, kind))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley reach sample``; as in ``Filters``, names are those of ``DatasetSettings``."""
+    """Options of ``galley reach sample``; like ``Filters``, with names of ``DatasetSettings``."""
 
     target: tuple[float, float] | None = option(
         None, "Take this target for all rows, m.", ("X", "Y"), either="targets"
@@ -104,7 +104,7 @@ class Options:
 
 
 def command(options: Options) -> int:
-    """Write the dataset; exit status 0 once all of it is there, 1 if files or all rows lack."""
+    """Write the dataset; exit status 1 if files are missing or it is empty, else 0."""
     need("planar", "pyarrow")
     from galley.cli.common.study import results_folder
     from galley.learning.shards import INFO

@@ -17,7 +17,7 @@ from galley.planar.commands.reach.options import BOUNDS, Sampler, sampler_group
 if TYPE_CHECKING:
     from galley.planar.reach.learned import LearnedModel, Progress
 
-MODEL = Path("model.safetensors")  # where no other is named
+MODEL = Path("model.safetensors")  # the default of --out
 NEEDED = ("jax", "equinox", "flowjax", "optax", "safetensors")
 
 EPILOG = """A stopped training leaves the best model so far in --out.
@@ -28,7 +28,7 @@ examples:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Of ``galley reach train``."""
+    """Options of ``galley reach train``."""
 
     data: Path | None = option(None, "Learn from this dataset of galley reach sample.", "DIR")
     out: Path = option(MODEL, "Write this checkpoint.")

@@ -1,7 +1,7 @@
-"""Demonstrators: who drives the pusher, step by step, until the body covers the goal.
+"""Demonstrators: they drive the pusher, step by step, until the body covers the goal.
 
-A demonstrator sees the whole state and says where the pusher is driven to next. It is made once
-for a config and reset for each episode; the same seed and states give the same targets.
+A demonstrator observes the whole state and returns the pusher's next target. It is made once for a
+config and reset for each episode; the same seed and states give the same targets.
 
 - ``scripted``, ``planned``: two demonstrators
 - ``roadmap``: contacts on the outline, and paths of the pusher to them
@@ -27,20 +27,20 @@ DEMONSTRATORS = {
 
 
 class Demonstrator(Protocol):
-    """Drives one table."""
+    """Interface of a demonstrator, which drives the pusher of one table."""
 
     def reset(self, seed: int) -> None:
-        """Begin an episode; all that is random in it comes from the seed."""
+        """Begin an episode; its random numbers come from the seed alone."""
 
     def act(self, state: State) -> Array:
-        """The next target of the pusher (2,) m, for a state of one table, which it leaves as is."""
+        """The next target of the pusher (2,), m, for the state of one table; doesn't change it."""
 
 
 def demonstrator(name: str, config: PushConfig) -> Demonstrator:
-    """One of ``DEMONSTRATORS``, for tables of a config.
+    """Make the demonstrator of a name, one of ``DEMONSTRATORS``, for tables of a config.
 
     Raises:
-        ValueError: there is none of this name, or it can't move the config's pusher.
+        ValueError: an unknown name, or targets can't move the config's pusher.
     """
     if name not in DEMONSTRATORS:
         raise ValueError(f"demonstrator = {name!r}: must be one of {', '.join(DEMONSTRATORS)}")

@@ -1,8 +1,8 @@
-"""How demonstrators move the pusher, and what they want of the body.
+"""Targets along a path, and the distance of a body from the goal, for demonstrators.
 
-The pusher obeys a = gain (target - p) - damping v, so at a steady speed it is lag = damping / gain
-behind its target. A target that runs ahead on the path by this time, and by half a control step,
-keeps the pusher on it.
+The pusher obeys a = gain (target - p) - damping v, so at a steady speed it lags damping / gain
+seconds behind its target. A target that runs ahead on the path by this time and half a control
+step keeps the pusher on the path.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.simulation import Simulation
 
 _SPEED = 3.0  # of travel: radii of the pusher per lag; corners are cut by less than the clearance
-_LATEST = 10.0  # s
-_TURNS = 360  # in which a body's symmetry is looked for
-_SAME = 0.99  # of the goal covered by a turned body that counts as the same
+_LATEST = 10.0  # s, longest lag of a pusher that a demonstrator drives
+_TURNS = 360  # angles at which a body's symmetry is tested
+_SAME = 0.99  # share of the goal that a turned body must cover to count as the same
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,9 @@ class Pace:
     """Speeds and times of a config's pusher.
 
     Attributes:
-        step: s, of control. ahead: s, by which targets run ahead of the pusher.
-        travel: m/s, the speed on the way to a contact; none is faster.
+        step: control step, s.
+        ahead: time by which targets run ahead of the pusher, s.
+        travel: speed on the way to a contact, the highest of all, m/s.
     """
 
     step: float
@@ -37,10 +38,10 @@ class Pace:
 
     @classmethod
     def of(cls, config: PushConfig) -> Pace:
-        """Of a config.
+        """The pace for a config's pusher.
 
         Raises:
-            ValueError: targets don't move its pusher, or it hardly follows.
+            ValueError: targets don't move the pusher, or it lags too far behind.
         """
         if config.pusher_gain <= 0.0:
             raise ValueError("pusher_gain = 0: no target moves this pusher")
@@ -48,32 +49,32 @@ class Pace:
         lag = config.pusher_damping / config.pusher_gain
         if lag > _LATEST:
             raise ValueError(
-                f"pusher_damping / pusher_gain = {lag:g} s: so far does the pusher lag behind its "
-                f"target; at most {_LATEST:g} s"
+                f"pusher_damping / pusher_gain = {lag:g} s: the pusher lags behind its target by "
+                f"this time; at most {_LATEST:g} s"
             )
         return cls(step, lag + 0.5 * step, _SPEED * config.pusher_radius / max(lag, step))
 
     def arrival(self, lengths: Array) -> Array:
-        """Times (s) at which targets are at the ends of paths (m)."""
+        """Times (s) at which targets reach the ends of paths of these lengths (m)."""
         return np.asarray(lengths / self.travel - self.ahead)
 
     def steps(self, lengths: Array) -> NDArray[np.int64]:
-        """Control steps before that; 0 where it is at once."""
+        """Control steps until the target reaches the end of each path; 0 if it does at once."""
         return np.ceil(np.maximum(self.arrival(lengths) / self.step, 0.0)).astype(np.int64)
 
     def along(self, points: Array, steps: NDArray[np.int64]) -> Array:
-        """Targets (k, 2) m of control steps (k,) of travel along points (n, 2); then the last."""
+        """Targets (k, 2), m, at control steps (k,) of travel through points (n, 2), to the last."""
         ends = np.append(0.0, np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1)))
         at = (steps * self.step + self.ahead) * self.travel
-        return np.stack([np.interp(at, ends, each) for each in points.T], axis=1)
+        return np.stack([np.interp(at, ends, axis) for axis in points.T], axis=1)
 
 
 class Aim:
-    """How far bodies are from the goal.
+    """Distances of bodies from the goal.
 
     Attributes:
-        arm: m, radius of gyration: a turn by an angle counts as this arm's way.
-        turns: (k,) rad: a body turned by them from the goal covers it as well.
+        arm: radius of gyration, m; a turn counts as angle times arm.
+        turns: (k,), rad: symmetries; a body turned by one of them covers the goal as well.
     """
 
     def __init__(self, sim: Simulation) -> None:
@@ -88,7 +89,7 @@ class Aim:
         self.turns = turns[same]
 
     def errors(self, bodies: Array) -> Array:
-        """(n, 3) m, m, rad from bodies at (n, 3) to the goal, by the nearest of its turns."""
+        """Motions (n, 3), m, m, rad, from poses (n, 3) to the goal, by its nearest symmetry."""
         move = self._goal - bodies
         turn = move[:, 2:] + self.turns
         turn = np.remainder(turn + np.pi, 2.0 * np.pi) - np.pi
@@ -97,14 +98,14 @@ class Aim:
         return move
 
     def distances(self, bodies: Array) -> Array:
-        """(n,) m, the root mean square way of a body's points to their places at the goal.
+        """Distances (n,), m, of poses (n, 3) from the goal: root mean square over a body's points.
 
-        About: arm times angle is taken for the chord.
+        It is an approximation: arm times angle stands for the chord.
         """
         return self._lengths(self.errors(bodies))
 
     def apart(self, a: Array, b: Array) -> Array:
-        """(n,) m, the same between poses (n, 3)."""
+        """Distances (n,), m, between poses (n, 3), measured in the same way."""
         return self._lengths(np.asarray(a - b))
 
     def _lengths(self, moves: Array) -> Array:

@@ -1,11 +1,11 @@
-"""A demonstrator written by hand: geometric rules, no look ahead.
+"""A demonstrator of hand-written geometric rules, which doesn't look ahead.
 
-1. The body shall move by its error in pose. A push along the outline's normal n at p moves it
-   along (n, p x n / c^2), c the characteristic length of friction with the table
-   (``planar.geometry.support``). Take the contact whose motion is most like the error, if the
-   pusher can get there; a long way there counts against it.
+1. The body has to move by the error of its pose. A push along the outline's normal n at p moves it
+   along (n, p x n / c^2), with the characteristic length c of support friction
+   (``planar.geometry.support``). Choose the contact whose motion is most like the error, among
+   those that the pusher can reach; a long way there counts against it.
 2. Go round the body to the contact and push along the normal, slower near the goal.
-3. When the error grows again, draw back and begin anew.
+3. When the error grows again, draw back and begin with step 1.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from galley.planar.pushing.demonstrators.motion import Aim, Pace
 from galley.planar.pushing.demonstrators.roadmap import Roadmap
 from galley.planar.pushing.simulation import Simulation, State
 
-_SLOWEST, _FASTEST = 0.03, 0.6  # of a push, as shares of the speed of travel
+_SLOWEST, _FASTEST = 0.03, 0.6  # speeds of a push, as shares of the speed of travel
 _BRAKE = 1.5  # 1/s, speed of a push per distance from the goal
-_WAY = 0.5  # of likeness that a way of one metre costs
-_PATIENCE = 30  # steps of a push without progress
+_WAY = 0.5  # 1/m: what a way costs of the likeness, a cosine
+_PATIENCE = 30  # steps without progress after which a push ends
 
 
 class Scripted:
-    """See the module."""
+    """The demonstrator of the module."""
 
     def __init__(self, config: PushConfig) -> None:
         self._pace, sim = Pace.of(config), Simulation(config)
@@ -37,16 +37,16 @@ class Scripted:
         self.reset(0)
 
     def reset(self, seed: int) -> None:
-        """Begin an episode; nothing in it is random."""
+        """Begin an episode; the seed changes nothing."""
         self._targets: list[Array] = []
         self._pushes = False
 
     def act(self, state: State) -> Array:
-        """The next target (2,) m."""
+        """The next target of the pusher (2,), m."""
         return self._roadmap.on_table(self._next(state))
 
     def _next(self, state: State) -> Array:
-        """The same, where it may be off the table."""
+        """The next target (2,), m, which may be off the table."""
         if not self._targets and not self._pushes:
             self._choose(state)
         if self._targets:
@@ -58,7 +58,7 @@ class Scripted:
         elif error > self._least + 1e-4 or self._waited > _PATIENCE:
             self._pushes = False
             back = state.pusher[:, 0] - self._direction * self._pace.travel * self._pace.ahead
-            self._targets = [back]  # once more
+            self._targets = [back]  # for two steps
             return back
         pace = self._pace
         share = np.clip(_BRAKE * error / pace.travel, _SLOWEST, _FASTEST)
@@ -66,7 +66,7 @@ class Scripted:
         return self._reference
 
     def _choose(self, state: State) -> None:
-        """Where to push next."""
+        """Choose the next contact, and plan the way to it; wait if none can be reached."""
         body, pusher = state.body[:, 0], state.pusher[:, 0]
         error = self._aim.errors(body[None])[0]
         turn = rotation_z(float(body[2]))[:2, :2]

@@ -1,10 +1,10 @@
-"""A learned p(Q | H): a spline flow for the base and the elbow, exact IK for the joints.
+"""A learned p(Q | H): a spline flow for base and elbow, and exact IK for the joints.
 
 Needs the extra ``planar`` (JAX).
 
-- ``task``: what is learned, and its data; ``chart``: coordinates of base and elbow
-- ``flow``: the density in them; ``training``; ``model``: in the world, and in a file
-- ``evaluation``: against the true density
+- ``task``: the distribution to learn, and its data; ``chart``: coordinates of base and elbow
+- ``flow``: the density in these coordinates; ``training``; ``model``: in the world, and as a file
+- ``evaluation``: comparison with the true density
 """
 
 from galley.planar.reach.learned.evaluation import evaluate

@@ -1,17 +1,18 @@
 """The chart in which p(Q | H) is learned: a base and an elbow as a point of the unit cube.
 
-Seen from the target, the base stands at the distance r, and the elbow joint in the direction phi;
+Seen from the target, the base is at the distance r, and the elbow joint in the direction phi;
 the heading is off by delta from facing the target. Then, for the elbow s = +-1,
 
     s (phi - zero) / 2 pi mod 1,  (r - r0) / (r1 - r0),  (F(s delta) - F(d0)) / (F(d1) - F(d0))
 
-The direction of the elbow joint places link 2 by itself, and with r link 1: what a circle forbids
-is a range of phi, and for each phi one of r. [r0, r1] is the part of the ring that leaves theta2
-in its limits, [d0, d1] the arc of s delta that leaves theta1 in its own, and F the distribution
-function of a wrapped Cauchy law of half-width ``spread`` (Mardia and Jupp, Directional Statistics,
-2000, section 3.5.7), which zooms in on headings near 0. The limits are known exactly, so no density
-is ever learned for what they forbid; ``zero`` is a direction to measure phi from, that of an
-obstacle, say. Mirrored by s, both elbows look alike wherever the world has that symmetry.
+The direction of the elbow joint alone fixes link 2, and with r it fixes link 1. So a circular
+obstacle forbids a range of phi, and for each phi a range of r. [r0, r1] is the part of the ring in
+which theta2 is within its limits, [d0, d1] the arc of s delta in which theta1 is within its limits,
+and F the distribution function of a wrapped Cauchy distribution of half-width ``spread`` (Mardia
+and Jupp, Directional Statistics, 2000, section 3.5.7), which zooms in on headings near 0. The
+limits are known exactly, so no density has to be learned outside them. ``zero`` is the direction
+from which phi is measured, such as that of an obstacle. Because of the factor s, both elbows look
+alike if the world has that symmetry.
 """
 
 from __future__ import annotations
@@ -27,17 +28,17 @@ from numpy.typing import NDArray
 from galley.domain.frames import Array
 from galley.planar.reach.arm import PlanarArm, turn
 
-_INSIDE = 1e-12  # of the cube's side: how far points keep from its faces, against rounding
+_INSIDE = 1e-12  # share of the cube's side that points keep from its faces, against rounding
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Between Q with its target and points of the unit cube.
+    """Maps between Q with its target and points of the unit cube.
 
     Attributes:
-        arm: with its joint limits, if any.
-        ring: least and greatest distance (m) between base and target.
-        spread: half-width (rad) of the law that zooms in on the heading, > 0.
+        arm: the arm, with its joint limits, if any.
+        ring: least and greatest distance between base and target, m.
+        spread: half-width of the distribution that zooms in on the heading, rad, > 0.
     """
 
     arm: PlanarArm
@@ -46,7 +47,7 @@ class Chart:
 
     @cached_property
     def rings(self) -> Array:
-        """[r0, r1] (m) of elbows + and - (2, 2); r0 >= r1 where theta2 has no such elbow."""
+        """[r0, r1] (m) of the elbows + and - (2, 2); r0 >= r1 if the limits exclude the elbow."""
         if self.arm.limits is None:
             return np.array([self.ring, self.ring])
         rings = np.empty((2, 2))
@@ -61,16 +62,22 @@ class Chart:
 
     @property
     def possible(self) -> NDArray[np.bool_]:
-        """Whether theta2 may have the elbow + and the elbow - (2,)."""
+        """Whether the limits allow the elbow + and the elbow - (2,)."""
         return np.asarray(self.rings[:, 0] < self.rings[:, 1])
 
     def to_cube(
         self, q: Array, target: Array, zero: Array | float = 0.0
     ) -> tuple[Array, Array, NDArray[np.bool_]]:
-        """Points (m, 3), log of their volume per dx dy dpsi (m,), which are in the cube (m,).
+        """Map rows to the cube.
 
         Args:
-            q: (m, 5). target: (2,) or (m, 2). zero: direction (rad) from the target.
+            q: (m, 5), rows x, y, psi, theta1, theta2.
+            target: (2,) or (m, 2), m.
+            zero: direction from the target from which phi is measured, rad.
+
+        Returns:
+            Points (m, 3); log of their volume per dx dy dpsi (m,); whether they are in the cube
+            (m,).
         """
         if q.ndim != 2 or q.shape[1] != 5:
             raise ValueError(f"q must be (m, 5): x, y, psi, theta1, theta2; got {q.shape}")
@@ -98,7 +105,7 @@ class Chart:
         target: Array,
         zero: Array | float = 0.0,
     ) -> Array:
-        """The base poses (m, 3) of points (m, 3) and elbows (m,): the inverse of ``to_cube``."""
+        """Base poses (m, 3) of points (m, 3) and elbows (m,): the inverse of ``to_cube``."""
         point = np.clip(point, _INSIDE, 1.0 - _INSIDE)
         r0, r1 = self._ring(elbow)
         r = r0 + (r1 - r0) * point[:, 1]
@@ -121,7 +128,7 @@ class Chart:
     def _frame(
         self, r: Array, elbow: NDArray[np.integer[Any]]
     ) -> tuple[Array, float, Array, Array]:
-        """The arc of s delta: start, length (rad), F at its start, and its share of F."""
+        """The arc of s delta: start (m,) and length (rad), F at the start, and its share of F."""
         low, high = self.arm.limits[0] if self.arm.limits is not None else (-pi, pi)
         length = min(high - low, 2.0 * pi)
         if length == 2.0 * pi:
@@ -137,7 +144,7 @@ class Chart:
         return 1.0 / float(np.tanh(0.5 * self.spread))
 
     def _F(self, delta: Array) -> Array:
-        """The distribution function, continued over whole turns: F(delta + 2 pi) = F(delta) + 1."""
+        """The distribution function, extended over whole turns: F(delta + 2 pi) = F(delta) + 1."""
         turns = np.rint(delta / (2.0 * pi))
         return np.asarray(turns + np.arctan(self._zoom * np.tan(0.5 * delta - pi * turns)) / pi)
 

@@ -1,8 +1,8 @@
-"""How near a learned model is to the truth, from samples of both and exact densities.
+"""Comparison of a learned model with the true distribution, by samples and exact densities.
 
-The mean of log p - log q over true samples estimates KL(p || q); where there is an obstacle, p is
-normalised by the share of candidates that are free, counted for each context. Rows of one context
-are dependent, so standard errors are of contexts, by linearisation of the ratio estimate.
+The mean of log p - log q over true samples estimates KL(p || q). With an obstacle, p is normalised
+by the share of candidates that are free, counted for each context. Rows of one context are
+dependent, so standard errors are over contexts, by linearisation of the ratio estimate.
 """
 
 from __future__ import annotations
@@ -15,22 +15,23 @@ import numpy as np
 from galley.planar.reach.learned.model import LearnedModel
 from galley.planar.reach.learned.task import heading_errors
 
-_PER_CIRCLE = 1000  # candidate bases: their free share normalises the density
+_PER_CIRCLE = 1000  # candidate bases, whose free share normalises the density
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """A model beside the truth. Densities are per dx dy dpsi and elbow.
+    """Figures of a model and of the true distribution. Densities are per dx dy dpsi and elbow.
 
     Attributes:
-        kl_nats, kl_error: KL(true || model) and its standard error.
-        nll_nats: mean negative log density of true rows in the model.
-        entropy_nats: the same in the truth: the least that nll_nats can be.
-        positive, positive_true: share of the elbow +.
-        spread_rad, spread_true_rad: standard deviation of the heading error.
-        free: share of the model's rows that touch no obstacle; 1 where there is none.
-        samples_per_second: with IK, after compiling.
-        rows: of the truth, and samples of the model.
+        kl_nats, kl_error: KL(true || model) and its standard error, nats.
+        nll_nats: mean negative log density of true rows in the model; smaller is better.
+        entropy_nats: mean negative log density of true rows in the truth, the least possible
+            ``nll_nats``.
+        positive, positive_true: share of the elbow +, in the model and in the truth.
+        spread_rad, spread_true_rad: standard deviation of the heading error, in both.
+        free: share of the model's rows that touch no obstacle; 1 without an obstacle.
+        samples_per_second: speed of sampling with IK, after compiling.
+        rows: number of true rows, and of samples of the model.
     """
 
     kl_nats: float
@@ -47,29 +48,29 @@ class Evaluation:
 
 
 def evaluate(model: LearnedModel, seed: int = 1, bases: int = 100_000) -> Evaluation:
-    """Compare a model with the law that it was trained on.
+    """Compare a model with the distribution on which it was trained.
 
     Args:
         model: the model.
-        seed: of all samples; none of them is in a training of the same seed.
+        seed: of all samples; a training with the same seed has other samples.
         bases: candidate bases of the truth.
 
     Raises:
         ValueError: no candidate base survives.
     """
     task, rng = model.task, np.random.default_rng([seed, 1])
-    each = 1 if task.circle is None else _PER_CIRCLE
-    target = np.repeat(task.targets(-(-bases // each), rng), each, axis=0)
-    circle = task.circles(target[::each], rng)
+    per = 1 if task.circle is None else _PER_CIRCLE  # candidate bases of a context
+    target = np.repeat(task.targets(-(-bases // per), rng), per, axis=0)
+    circle = task.circles(target[::per], rng)
     samples = task.sampler.sample(target, len(target), rng)
-    candidates = np.bincount(samples.source // each, minlength=len(target) // each)
+    candidates = np.bincount(samples.source // per, minlength=len(target) // per)
     if circle is not None:
-        circle = circle[samples.source // each]
+        circle = circle[samples.source // per]
     samples, circle = task.free_rows(samples, circle)
     n = len(samples)
     if n < 2:
         raise ValueError("no candidate base survives: there is nothing to compare with")
-    context = samples.source // each
+    context = samples.source // per
     count = np.bincount(context, minlength=len(candidates))
     log_p = task.sampler.log_density(samples.q, samples.target)
     log_p -= np.log(count[context] / candidates[context])

@@ -2,11 +2,11 @@
 
     q(s, phi, u, v | c) = P(s | c) q(phi | s, c) q(u | phi, s, c) q(v | u, phi, s, c)
 
-Each factor in one dimension is the slope of a monotone rational-quadratic spline from [0, 1] to
-[0, 1] (Durkan et al., Neural Spline Flows, 2019, equations 4 to 8): the spline is the conditional
-distribution function, its knots come from a small network. The flow is thus autoregressive with
-the uniform density as its base, it has no tails that could leave the cube, and sampling costs what
-the density costs, three networks in turn.
+Each one-dimensional factor is the slope of a monotone rational-quadratic spline from [0, 1] to
+[0, 1] (Durkan et al., Neural Spline Flows, 2019, equations 4 to 8). The spline is the conditional
+distribution function; a small network gives its knots. So the flow is autoregressive with the
+uniform density as its base, it has no tails outside the cube, and a sample costs as much as a
+density: three networks in turn.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from flowjax.bijections import RationalQuadraticSpline
 if TYPE_CHECKING:
     from jax import Array
 
-_NARROWEST = 1e-3  # of a bin's width
-_LOWEST = 1e-6  # of a bin's height: where nothing is, the density falls nearly to 0
-_FLATTEST = 1e-4  # of a slope at a knot
-_HARMONICS = 6  # of the angle, as inputs
+_NARROWEST = 1e-3  # least width of a bin
+_LOWEST = 1e-6  # least height of a bin: without rows the density falls nearly to 0
+_FLATTEST = 1e-4  # least slope at a knot
+_HARMONICS = 6  # harmonics of the angle, as inputs of the networks
 
 
 def spline(raw: Array, bins: int) -> RationalQuadraticSpline:
     """An increasing spline of [0, 1] onto itself, from a network's outputs.
 
     Args:
-        raw: widths, heights and slopes, (3 bins + 1,) or, if both ends have one slope, (3 bins,).
+        raw: widths, heights and slopes, (3 bins + 1,); (3 bins,) if both ends have the same slope.
         bins: number of pieces.
     """
     x = _cumulative(raw[:bins], _NARROWEST)
@@ -53,7 +53,7 @@ def _cumulative(raw: Array, smallest: float) -> Array:
 
 
 class SplineFlow(eqx.Module):
-    """The flow, for one row at a time (``jax.vmap`` makes it many).
+    """The flow for one row; use ``jax.vmap`` for many.
 
     Rows are a context (n,), an elbow +1 or -1, and a point (phi, u, v) of the unit cube; the
     density is periodic in phi.
@@ -66,7 +66,7 @@ class SplineFlow(eqx.Module):
     bins: int = eqx.field(static=True)
 
     def __init__(self, context: int, bins: int, width: int, depth: int) -> None:
-        """Networks for contexts of that length, each ``depth`` hidden layers of ``width``."""
+        """Make networks for contexts (context,) with ``depth`` hidden layers of ``width``."""
         keys = jax.random.split(jax.random.key(0), 4)
 
         def network(inputs: int, outputs: int, key: Array) -> eqx.nn.MLP:
@@ -80,11 +80,11 @@ class SplineFlow(eqx.Module):
         self.bins = bins
 
     def positive(self, context: Array) -> Array:
-        """The log odds of the positive elbow."""
+        """The log odds of the elbow + in a context (n,)."""
         return self.elbow(context)[0]
 
     def log_density(self, context: Array, elbow: Array, point: Array) -> Array:
-        """The log density of a point of the cube (3,), given the elbow."""
+        """The log density (nats) of a point of the cube (3,), given context and elbow."""
         phi, u, v = point
         known = jnp.append(context, elbow)
         _, slope_phi = spline(self.phi(known), self.bins).transform_and_log_det(phi)
@@ -94,7 +94,7 @@ class SplineFlow(eqx.Module):
         return jnp.asarray(slope_phi + slope_u + slope_v)
 
     def point(self, context: Array, elbow: Array, uniform: Array) -> Array:
-        """The point of the cube (3,) whose distribution functions are ``uniform`` (3,)."""
+        """The point of the cube (3,) at which the distribution functions are ``uniform`` (3,)."""
         known = jnp.append(context, elbow)
         phi = spline(self.phi(known), self.bins).inverse(uniform[0])
         known = jnp.concatenate([known, _angle(phi, context)])
@@ -110,7 +110,7 @@ class SplineFlow(eqx.Module):
 
 
 def _angle(phi: Array, context: Array) -> Array:
-    """Harmonics of the angle, and the context times the first: a place in the turned frame."""
+    """Inputs for an angle: its harmonics, and the context times the first, as in a turned frame."""
     angle = 2.0 * jnp.pi * phi * jnp.arange(1, _HARMONICS + 1)
     wave = jnp.stack([jnp.cos(angle), jnp.sin(angle)])
     return jnp.concatenate([wave.ravel(), jnp.outer(wave[:, 0], context).ravel()])

@@ -1,4 +1,4 @@
-"""A learned p(Q | H): samples and densities in the world, and the file it is kept in."""
+"""A learned p(Q | H): samples and densities in the world, and its checkpoint."""
 
 from __future__ import annotations
 
@@ -26,12 +26,18 @@ from galley.planar.reach.learned.flow import SplineFlow
 from galley.planar.reach.learned.task import Task
 
 FORMAT = 3  # of a checkpoint
-_ROWS = 2**14  # at a time; one shape, so that it is compiled once
+_ROWS = 2**14  # rows at a time; always the same shape, so that it is compiled once
 
 
 @dataclass(frozen=True)
 class Shape:
-    """The size of a flow: bins of its splines, units and hidden layers of its networks."""
+    """The size of a flow.
+
+    Attributes:
+        bins: of its splines.
+        width: units of a hidden layer.
+        depth: hidden layers of its networks.
+    """
 
     bins: int = 24
     width: int = 64
@@ -43,10 +49,10 @@ class LearnedModel:
     """A trained flow with its chart.
 
     Attributes:
-        task: what it has learned.
-        chart: its coordinates.
+        task: the distribution that it has learned.
+        chart: coordinates in which the flow works.
         shape: the flow's size.
-        scale: mean and standard deviation (2, k) of the k numbers that make a context.
+        scale: mean and standard deviation (2, k) of the k numbers of a context.
         flow: density on the unit cube.
         history: of the training: steps, validation loss (nats), seed and so on.
     """
@@ -61,16 +67,17 @@ class LearnedModel:
     def sample(
         self, target: ArrayLike, n: int, seed: int, circle: ArrayLike | None = None
     ) -> Samples:
-        """``n`` draws; those without a solution of the IK are left out.
+        """``n`` draws, without those for which the IK has no solution.
 
         Args:
-            target: (2,), or (n, 2), one for each draw.
-            n, seed: of the draws.
-            circle: obstacle x, y, radius (3,) or (n, 3) (m), if the model was trained with one.
+            target: (2,), or one for each draw (n, 2), m.
+            n: number of draws.
+            seed: of the draws.
+            circle: obstacle x, y, radius (3,) or (n, 3), m, if the model was trained with one.
 
         Returns:
-            As ``DonutSampler.sample``; ``source`` is the draw, so that len / n is the share with a
-            solution.
+            Rows as of ``DonutSampler.sample``; ``source`` is the draw, so len / n is the share with
+            a solution.
         """
         target, context, zero = self._context(target, n, circle)
         uniform = np.random.default_rng(seed).random((n, 4))
@@ -79,9 +86,9 @@ class LearnedModel:
         base = self.chart.bases(point, elbow, target, zero)
         theta, valid = self.chart.arm.ik_batch(base, target)
         side = (1 - elbow) // 2
-        kept = np.nonzero(valid[np.arange(n), side])[0]
-        q = np.column_stack([base[kept], theta[kept, side[kept]]])
-        return Samples(q, target[kept], elbow[kept], kept)
+        solved = np.nonzero(valid[np.arange(n), side])[0]
+        q = np.column_stack([base[solved], theta[solved, side[solved]]])
+        return Samples(q, target[solved], elbow[solved], solved)
 
     def log_density(
         self, q: ArrayLike, target: ArrayLike, circle: ArrayLike | None = None
@@ -89,7 +96,9 @@ class LearnedModel:
         """The log density (m,) per dx dy dpsi, for each of the two elbows, as ``DonutSampler``'s.
 
         Args:
-            q: (m, 5). target: (2,) or (m, 2). circle: as in ``sample``.
+            q: (m, 5), rows.
+            target: (2,) or (m, 2), m.
+            circle: as in ``sample``.
         """
         q = np.asarray(q, dtype=np.float64)
         target, context, zero = self._context(target, len(q), circle)
@@ -102,7 +111,7 @@ class LearnedModel:
         return np.where(inside, on_cube + volume + chosen, -np.inf)
 
     def positive_share(self, target: ArrayLike, n: int, circle: ArrayLike | None = None) -> Array:
-        """P(elbow +) (n,) for targets (2,) or (n, 2)."""
+        """Probability of the elbow + (n,) for targets (2,) or (n, 2)."""
         return self._positive(self._context(target, n, circle)[1])
 
     def _context(
@@ -118,7 +127,7 @@ class LearnedModel:
         return target, ((raw - self.scale[0]) / self.scale[1]).astype(np.float32), zero
 
     def _positive(self, context: NDArray[np.float32]) -> Array:
-        """P(elbow +) (m,); an elbow that the limits forbid has no share."""
+        """Probability of the elbow + (m,); 0 or 1 if the limits exclude an elbow."""
         possible = self.chart.possible
         if not possible.all():
             return np.full(len(context), float(possible[0]))
@@ -126,10 +135,10 @@ class LearnedModel:
 
 
 def features(target: Array, circle: Array | None) -> tuple[Array, Array]:
-    """What the flow is told of targets (m, 2) and circles (m, 3), and where phi is measured from.
+    """Inputs of the flow (m, k) for targets (m, 2) and circles (m, 3); directions ``zero`` (m,).
 
-    The target; of a circle its distance from the target, its radius, and half the angle that it
-    spans. Its direction is where phi is measured from.
+    The inputs are the target and, with a circle, its distance from the target, its radius, and half
+    the angle that it spans. Phi is measured from the direction of the circle (rad).
     """
     if circle is None:
         return target, np.zeros(len(target))
@@ -140,7 +149,7 @@ def features(target: Array, circle: Array | None) -> tuple[Array, Array]:
 
 
 def save_checkpoint(path: Path | str, model: LearnedModel) -> None:
-    """Write a model: weights as safetensors, all else as JSON in the file's header.
+    """Write a checkpoint: weights as safetensors, the rest as JSON in the file's header.
 
     Raises:
         BadInput, OSError: as ``atomic_file``.
@@ -157,7 +166,7 @@ def save_checkpoint(path: Path | str, model: LearnedModel) -> None:
 
 
 def load_checkpoint(path: Path | str) -> LearnedModel:
-    """Read what ``save_checkpoint`` has written.
+    """Read a checkpoint of ``save_checkpoint``.
 
     Raises:
         BadInput: the file is missing, damaged, of another kind or format.
@@ -175,21 +184,21 @@ def load_checkpoint(path: Path | str) -> LearnedModel:
 
 
 def empty_flow(task: Task, shape: Shape) -> SplineFlow:
-    """The structure of a task's flow, with shapes and types in place of weights."""
+    """The structure of a task's flow, with shapes and dtypes in place of weights."""
     inputs = 2 if task.circle is None else 5
     flow: SplineFlow = eqx.filter_eval_shape(SplineFlow, inputs, **asdict(shape))
     return flow
 
 
 def _each_row(flow: SplineFlow, method: str, *columns: NDArray[Any]) -> Array:
-    """A method of the flow for many rows, in float32."""
-    found = []
+    """Results of a method of the flow for many rows, computed in float32."""
+    results = []
     for i in range(0, max(1, len(columns[0])), _ROWS):
         part = [np.asarray(column[i : i + _ROWS], dtype=np.float32) for column in columns]
         n = len(part[0])
         padded = [np.pad(c, [(0, _ROWS - n)] + [(0, 0)] * (c.ndim - 1)) for c in part]
-        found.append(np.asarray(_compiled(flow, method, *padded), dtype=np.float64)[:n])
-    return np.concatenate(found)
+        results.append(np.asarray(_compiled(flow, method, *padded), dtype=np.float64)[:n])
+    return np.concatenate(results)
 
 
 @eqx.filter_jit

@@ -1,4 +1,4 @@
-"""What a model learns: a dataset's p(Q | H), perhaps with one circle as obstacle."""
+"""The distribution that a model learns: a dataset's p(Q | H), optionally with an obstacle."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from galley.planar.reach.dataset import DatasetSettings
 
 @dataclass(frozen=True)
 class Task:
-    """What is learned: p(Q | H), or p(Q | H, circle).
+    """The distribution to learn: p(Q | H), or p(Q | H, circle).
 
     Attributes:
-        data: of the rows; its sampler is the law without obstacle.
-        circle: least and greatest radius (m) of an obstacle that no link may touch, or None. Its
+        data: settings of the rows; their sampler is the distribution without obstacle.
+        circle: least and greatest radius of an obstacle that no link may touch, m, or None. Its
             radius is uniform, and so is the distance of its centre from the target, from the
             radius to the arm's length.
 
     Raises:
-        ValueError: filtered rows, or radii that make no sense.
+        ValueError: the rows are filtered, or the radii are out of their bounds.
     """
 
     data: DatasetSettings
@@ -42,27 +42,27 @@ class Task:
 
     @property
     def sampler(self) -> DonutSampler:
-        """The law without obstacle."""
+        """The sampler of the distribution without obstacle."""
         return self.data.sampler
 
     @property
     def ring(self) -> tuple[float, float]:
-        """Least and greatest distance (m) of base and target."""
+        """Least and greatest distance between base and target, m."""
         return self.sampler.r_min, self.sampler.r_max
 
     def samples(self) -> Samples:
-        """All rows of the dataset, without reading or writing a file."""
+        """All rows of the dataset, sampled again without reading or writing files."""
         parts = [vars(self.data.sample(k)).values() for k in range(self.data.shards)]
-        return Samples(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+        return Samples(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     def targets(self, n: int, rng: np.random.Generator) -> Array:
-        """Targets (n, 2) as the dataset has them."""
+        """Random targets (n, 2), m, with the dataset's distribution."""
         if self.data.bounds is None:
             return np.tile(np.asarray(self.data.target, dtype=np.float64), (n, 1))
         return uniform_targets(self.data.bounds, n, rng)
 
     def circles(self, target: Array, rng: np.random.Generator) -> Array | None:
-        """A circle x, y, radius for each target (n, 3), or None."""
+        """A random circle x, y, radius (n, 3), m, for each target (n, 2); None without circles."""
         if self.circle is None:
             return None
         radius = rng.uniform(*self.circle, len(target))
@@ -72,12 +72,12 @@ class Task:
         )
 
     def free(self, q: Array, circle: Array) -> NDArray[np.bool_]:
-        """Whether no link of rows q (m, 5) touches its circle (m, 3): (m,)."""
+        """Whether the links of rows q (m, 5) are clear of their circles (m, 3): (m,)."""
         links = shapely.linestrings(self.sampler.arm.chain.points(q[:, :3], q[:, 3:]))
         return np.asarray(shapely.distance(links, shapely.points(circle[:, :2])) > circle[:, 2])
 
     def free_rows(self, samples: Samples, circle: Array | None) -> tuple[Samples, Array | None]:
-        """The rows that are free of their circles (m, 3), and these circles."""
+        """The rows that are clear of their circles (m, 3), and these circles."""
         if circle is None:
             return samples, None
         free = self.free(samples.q, circle)
@@ -85,6 +85,6 @@ class Task:
 
 
 def heading_errors(samples: Samples) -> Array:
-    """How far each base is from facing its target (m,) (rad), in [-pi, pi]."""
+    """Heading errors (m,), rad, in [-pi, pi]: angles by which bases don't face their targets."""
     away = samples.target - samples.q[:, :2]
     return turn(samples.q[:, 2] - np.arctan2(away[:, 1], away[:, 0]))

@@ -1,4 +1,4 @@
-"""Training of a flow by maximum likelihood: Adam, a falling rate, the best step by validation."""
+"""Training of a flow by maximum likelihood, with Adam; the best step by validation counts."""
 
 from __future__ import annotations
 
@@ -24,20 +24,22 @@ from galley.planar.reach.learned.task import Task, heading_errors
 Flow = TypeVar("Flow", bound=eqx.Module)
 _Carry = tuple[Any, Any, jax.Array]  # weights, state of the optimiser, sum of losses
 _EVALUATIONS = 40  # in a whole training
-_VALIDATED = 50_000  # rows at most that a validation looks at
+_VALIDATED = 50_000  # rows of a validation, at most
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to train.
+    """Settings of a training.
 
     Attributes:
-        steps: of the optimiser, 2 or more. batch: rows of a step. rate: the highest learning rate.
-        patience: evaluations (at most 40 in a whole training) without a better one, to stop.
+        steps: of the optimiser, 2 or more.
+        batch: rows of a step.
+        rate: highest learning rate.
+        patience: evaluations (of 40 in a whole training) without improvement, to stop early.
         seed: of the weights, the circles and the order of rows.
 
     Raises:
-        ValueError: fewer than 2 steps: the rate rises in the first.
+        ValueError: fewer than 2 steps, because the rate rises in the first.
     """
 
     steps: int = 3000
@@ -53,17 +55,26 @@ class Settings:
 
 @dataclass(frozen=True)
 class Progress:
-    """The state after an evaluation; losses are mean negative log densities (nats)."""
+    """The state after an evaluation; losses are mean negative log densities, nats.
+
+    Attributes:
+        step: steps done.
+        steps: steps in all.
+        training: mean loss since the last evaluation.
+        validation: loss on the rows held out.
+        best: whether the validation loss is the smallest so far.
+        left: estimated time to the end, s.
+    """
 
     step: int
     steps: int
     training: float
     validation: float
     best: bool
-    left: float  # s
+    left: float
 
     def line(self) -> str:
-        """For a terminal."""
+        """The progress as a line for a terminal."""
         return (
             f"        step {self.step:6d}/{self.steps}  loss {self.training:.4f}  validation "
             f"{self.validation:.4f} nats{', best' * self.best:6s}  {self.left:4.0f} s left"
@@ -77,18 +88,18 @@ def train(
     settings: Settings,
     each: Callable[[Progress, LearnedModel], None] = lambda progress, model: None,
 ) -> LearnedModel:
-    """Fit a flow to rows, and return it as it was at its best validation.
+    """Fit a flow to rows, and return the model of the best validation.
 
-    Training and validation are split by base, as the dataset says. With circles, each row gets
-    one, and is dropped where it touches it. The same arguments on the same machine
-    give the same weights.
+    Training and validation are split by base, as the dataset says. With circles, each row gets one,
+    and is dropped if it touches the circle. The same arguments on the same machine give the same
+    weights.
 
     Args:
-        task: what the rows are of.
+        task: the distribution of the rows.
         samples: the dataset's rows.
         shape: size of the flow.
         settings: of the optimiser.
-        each: called after every evaluation, with the best model so far.
+        each: called after every evaluation with the progress and the best model so far.
 
     Raises:
         ValueError: too few rows, rows outside the ring or limits, or a loss that diverged.
@@ -132,13 +143,14 @@ def fit(
     """Train any flow, and yield the state and the best flow so far after every evaluation.
 
     Args:
-        flow: to start from.
-        loss: mean negative log density (nats) of rows (m, k).
-        training: rows (n, k) to draw from. validation: rows (l, k) to judge by.
-        settings: of the optimiser.
+        flow: initial weights.
+        loss: mean negative log density of rows (m, k), nats.
+        training: rows (n, k) from which batches are drawn.
+        validation: rows (l, k) that choose the best flow.
+        settings: steps, batch, rate and patience.
 
     Raises:
-        ValueError: a loss that diverged.
+        ValueError: the loss diverged.
     """
     weights, static = eqx.partition(flow, eqx.is_inexact_array)
     chunk = ceil(settings.steps / _EVALUATIONS)
@@ -191,9 +203,10 @@ def _steps(
     loss: Callable[..., jax.Array],
     settings: Settings,
 ) -> tuple[Any, optax.OptState, jax.Array]:
-    """``count`` steps, each on rows drawn at random by its key; also their mean loss.
+    """Do ``count`` steps, each on rows drawn by its key; returns weights, state and mean loss.
 
-    There may be more keys than steps: the last evaluation's fewer steps are not compiled anew.
+    There may be more keys than steps, so that the fewer steps before the last evaluation need no
+    other compiled code.
     """
     optimiser = _optimiser(settings)
 
