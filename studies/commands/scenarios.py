@@ -88,7 +88,7 @@ def command(options: Options) -> int:
     if faults:
         raise BadInput(faults)
     with ExitStack() as stack:
-        folder, kept = _folder(options, stack)
+        folder, permanent = _folder(options, stack)
         jobs = [
             ScenarioJob(scenario, seed, folder / f"{scenario.name}-{seed}", options.pictures, how)
             for scenario in scenarios
@@ -100,9 +100,9 @@ def command(options: Options) -> int:
             result_type=ScenarioResult,
             jobs=[NamedJob(job, _name(job), settings[job.scenario.name]) for job in jobs],
             folder=folder,
-            summaries=[folder / SUMMARY] * kept,
+            summaries=[folder / SUMMARY] * permanent,
             sweep=options.sweep,
-            kept=kept,
+            kept=permanent,
         ).run()
 
 
@@ -145,8 +145,8 @@ class _ScenarioSuite(Study["ScenarioJob", "ScenarioResult"]):
         return identity | {"lost": lost.why, "trace": lost.trace}
 
     def announcement(self, runs: int, workers: int) -> str:
-        where = "Ray" if self.sweep.engine == "ray" else "processes"
-        parallel = f", {workers} at a time ({where})" if workers > 1 else ""
+        engine = "Ray" if self.sweep.engine == "ray" else "processes"
+        parallel = f", {workers} at a time ({engine})" if workers > 1 else ""
         return f"{plural(runs, 'run')}{parallel}"
 
     def result_line(self, job: ScenarioJob, result: ScenarioResult | LostJob) -> Text:

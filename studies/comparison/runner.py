@@ -67,7 +67,8 @@ class ComparisonResult:
     """Everything that a comparison found.
 
     Attributes:
-        folder: holds the files, once it exists. results: a QueryResult for each query.
+        folder: the folder with the files, once it exists.
+        results: a QueryResult for each query that could be made.
         faults: a sentence for each query that could not be made, or in which the default method
             collides, exceeds the limits or has no trajectory.
     """
@@ -190,7 +191,7 @@ class _Comparison:
             "shown": result_to_show(results).query.name,
             "not_as_expected": self.outcome.faults,
             "summary": summarize(results),
-            "queries": [result_record(each, world.scene, world.robot) for each in results],
+            "queries": [result_record(result, world.scene, world.robot) for result in results],
             "versions": versions(),
         }
         if options.query == SEED:
