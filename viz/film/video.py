@@ -45,8 +45,7 @@ _LOOKAHEAD = 2  # chunks that each worker may be ahead of the encoder
 _SUFFIX = ".mp4"  # the partial file has it, too: the encoder chooses the format by the suffix
 _GIF = ".gif"
 _ENCODER_OPTIONS = ["-preset", "superfast", "-x264-params", "mbtree=1:rc-lookahead=10"]
-"""Compared with ``veryfast``, these are a third faster and make files a fifth larger. ``superfast``
-without the other options doubles the files."""
+"""A third faster than ``veryfast``, with files a fifth larger; ``superfast`` alone doubles them."""
 
 DISTANCE = 0.65  # m from camera to hand
 # The directions from the hand to the camera that are tried, rad.
@@ -60,10 +59,8 @@ _AROUND = 1.0  # s of film before and after a contact for which the inset is sho
 _FADE = 0.4  # s of film before and after that in which the inset fades
 _GAP = 3.5  # s of film, the longest gap between two contacts in which the inset stays
 _CALM = 0.6  # s of film over which the position of the hand is averaged
-_HEIGHT, _SHAPE = (
-    0.36,
-    4 / 3,
-)  # the inset's share of the picture's height; its width over its height
+# Of the inset: its share of the picture's height, and its width over its height.
+_HEIGHT, _SHAPE = 0.36, 4 / 3
 _RIM = (240, 240, 240)
 Progress = Callable[[int, int], None]
 Append = Callable[[Image], None]

@@ -28,10 +28,8 @@ LAMP = (0.50, 0.30, 0.81)  # direction to the first lamp, in the world
 BACKGROUND = (0.86, 0.89, 0.92)
 _AMBIENT = 0.10  # intensity of the light from the surroundings
 _INTENSITY = 0.62  # of the first lamp
-_CAMERA_LAMP = (
-    (0.12, 0.18, 1.0),
-    0.52,
-)  # the second lamp: direction in the camera's frame, and intensity
+# The second lamp: its direction in the camera's frame, and its intensity.
+_CAMERA_LAMP = ((0.12, 0.18, 1.0), 0.52)
 _FARTHEST = 1e6  # m; a body beyond this is an error
 _INVISIBLE = 2e-5  # m or rad: a fiftieth of a pixel at usual distances
 _MOST_TEXELS = 400  # texels along a side of a texture: with more, a film would flicker
