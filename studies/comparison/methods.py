@@ -161,6 +161,7 @@ def _rrt_in_pybullet(
     joints, q = world.robot.slice("arm"), query.state.q.copy()
 
     def free(arm: Array) -> bool:
+        """Whether PyBullet finds the arm configuration (n,) free of collision."""
         q[joints] = arm
         return checker.free(q)
 

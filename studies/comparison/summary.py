@@ -82,6 +82,7 @@ def summarize(results: Sequence[QueryResult]) -> list[dict[str, Any]]:
 
 
 def _summary(method: str, results: Sequence[QueryResult]) -> dict[str, Any]:
+    """The statistics of one method over all queries."""
     rows = [result.row(method) for result in results]
     solved = [(a, m) for a, m in rows if m is not None]
     good = [(a, m) for a, m in solved if is_success(m)]
@@ -142,6 +143,7 @@ def result_record(result: QueryResult, scene: Scene, robot: RobotModel) -> dict[
 
 
 def _row(attempt: Attempt, measured: Measurements | None) -> dict[str, Any]:
+    """An attempt and its measurements as plain data."""
     record: dict[str, Any] = {"method": attempt.method, "found": measured is not None}
     if measured is None:
         return record | {"reason": attempt.reason, "solve_ms": _short(1e3 * attempt.seconds)}
@@ -169,4 +171,5 @@ def _row(attempt: Attempt, measured: Measurements | None) -> dict[str, Any]:
 
 
 def _short(value: float) -> float:
+    """The value rounded to the digits that the file keeps."""
     return float(f"{value:.{_DIGITS}g}")

@@ -44,6 +44,7 @@ def _of_failure(value: Any, info: ValidationInfo) -> Any:
 
 
 def _pattern(text: str) -> str:
+    """Accept a text with at least one word."""
     if not action_words(text):
         raise ValueError("is empty")
     return text
@@ -109,6 +110,7 @@ class Scenario:
 
 
 def _name(text: str) -> str:
+    """Accept a word that can be the name of a scenario and of a folder."""
     if not _NAME.fullmatch(text):
         raise ValueError(f"'{text}' is not a word of letters, digits, _ and -")
     return text
@@ -128,6 +130,8 @@ _File = Annotated[Word, AfterValidator(_file)]
 
 
 class _ScenarioFile(FileModel):
+    """The contents of a scenario file, key by key; see ``Scenario``."""
+
     galley_scenario: Annotated[Number, version(VERSION)]
     name: Annotated[Word, AfterValidator(_name)]
     says: Annotated[Word, AfterValidator(lambda text: " ".join(text.split()))]

@@ -53,6 +53,7 @@ def drawer(
     renderer = Renderer(shown, robot, size, size)
 
     def draw(q: Array, scene_q: Array, items: Array) -> Image:
+        """The camera's picture of one state."""
         at = _hand_camera(robot, hand_poses(robot, q[None])[0]) if camera == "hand" else fixed
         return renderer.render(q, scene_q[drawers], items, at)
 
