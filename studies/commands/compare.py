@@ -105,6 +105,7 @@ class _Listener(Printer):
     """Prints progress and the tables of results."""
 
     def results(self, results: tuple[QueryResult, ...], summaries: list[dict[str, Any]]) -> None:
+        """Print the table of one query, or of the medians over several queries."""
         self.close()
         if len(results) == 1:
             self.console.print(_one(results[0]))
@@ -126,6 +127,7 @@ def _table(methods: Iterable[str]) -> PlainTable:
 
 
 def _one(result: QueryResult) -> PlainTable:
+    """The table of one query: a row per figure, a column per method."""
     from galley.studies.comparison.measures import CLEARANCE_CAP
     from galley.studies.comparison.summary import FIGURES, figures
 
@@ -153,7 +155,7 @@ def _remarks(result: QueryResult) -> Iterable[str]:
 
 
 def _facts(attempt: Attempt, measured: Measurements) -> Iterable[str]:
-    """What the figures don't show: another method's path, collisions, exceeded limits."""
+    """Remarks that the figures don't show: another method's path, collisions, exceeded limits."""
     verdict = measured.verdict
     by = "" if attempt.by == attempt.method else f"made by {attempt.by}"
     if by or attempt.note:
@@ -171,6 +173,7 @@ def _facts(attempt: Attempt, measured: Measurements) -> Iterable[str]:
 
 
 def _many(summaries: list[dict[str, Any]]) -> PlainTable:
+    """The table of several queries: counts, then for each figure the median and the bad end."""
     from galley.studies.comparison.summary import FIGURES, tail
 
     table = _table(s["method"] for s in summaries)
@@ -191,4 +194,5 @@ def _many(summaries: list[dict[str, Any]]) -> PlainTable:
 
 
 def _figure(value: float | None, digits: int) -> str:
+    """The text of a table's cell; a dash if there is no value."""
     return "-" if value is None else f"{value:.{digits}f}"

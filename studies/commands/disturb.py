@@ -136,6 +136,7 @@ class _DisturbanceSweep(Study[Trial, TrialResult]):
         return Text.assemble(f"{job.series}{amount}, seed {job.seed}: ", *_ending(result))
 
     def status(self) -> int:
+        """1 if a run was lost or has not run, else 0."""
         lost = any(isinstance(result, LostJob) for _, result in self.results())
         return 1 if lost or not self.finished else 0
 
@@ -168,6 +169,7 @@ class _DisturbanceSweep(Study[Trial, TrialResult]):
         return {shown: counts[key] for shown, key in keys.items() if key in counts}
 
     def _faults(self) -> dict[str, SuccessCount]:
+        """Successes by fault, for the faults with at least one result."""
         counts = self._counts()
         return {fault: counts[fault, 0.0] for fault in self.faults if (fault, 0.0) in counts}
 
@@ -205,10 +207,12 @@ class _DisturbanceSweep(Study[Trial, TrialResult]):
 
 
 def _cell(count: SuccessCount | None) -> str:
+    """The text of a table's cell; a dash without runs."""
     return str(count) if count is not None and count.runs else "-"
 
 
 def _count_record(series: str, amount: float | None, count: SuccessCount) -> dict[str, Any]:
+    """The successes of one series as plain data."""
     return {
         "series": series,
         "amount": amount,
@@ -221,7 +225,7 @@ def _count_record(series: str, amount: float | None, count: SuccessCount) -> dic
 
 
 def _ending(result: TrialResult | LostJob) -> list[tuple[str, str]]:
-    """How a run ended, as styled text."""
+    """The outcome of a run as styled text."""
     if isinstance(result, LostJob):
         return [("lost", "red"), (f": {result.why}", "")]
     style = "green" if result.success else "red"

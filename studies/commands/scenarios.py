@@ -88,7 +88,7 @@ def command(options: Options) -> int:
     if faults:
         raise BadInput(faults)
     with ExitStack() as stack:
-        folder, kept = _folder(options, stack)
+        folder, permanent = _folder(options, stack)
         jobs = [
             ScenarioJob(scenario, seed, folder / f"{scenario.name}-{seed}", options.pictures, how)
             for scenario in scenarios
@@ -100,13 +100,18 @@ def command(options: Options) -> int:
             result_type=ScenarioResult,
             jobs=[NamedJob(job, _name(job), settings[job.scenario.name]) for job in jobs],
             folder=folder,
-            summaries=[folder / SUMMARY] * kept,
+            summaries=[folder / SUMMARY] * permanent,
             sweep=options.sweep,
-            kept=kept,
+            kept=permanent,
         ).run()
 
 
 def _chosen(scenarios: tuple[Scenario, ...], only: tuple[str, ...] | None) -> tuple[Scenario, ...]:
+    """The scenarios that ``--only`` names; all without it.
+
+    Raises:
+        BadInput: a name is unknown.
+    """
     if only is None:
         return scenarios
     known = [scenario.name for scenario in scenarios]
@@ -145,8 +150,8 @@ class _ScenarioSuite(Study["ScenarioJob", "ScenarioResult"]):
         return identity | {"lost": lost.why, "trace": lost.trace}
 
     def announcement(self, runs: int, workers: int) -> str:
-        where = "Ray" if self.sweep.engine == "ray" else "processes"
-        parallel = f", {workers} at a time ({where})" if workers > 1 else ""
+        engine = "Ray" if self.sweep.engine == "ray" else "processes"
+        parallel = f", {workers} at a time ({engine})" if workers > 1 else ""
         return f"{plural(runs, 'run')}{parallel}"
 
     def result_line(self, job: ScenarioJob, result: ScenarioResult | LostJob) -> Text:
@@ -165,6 +170,7 @@ class _ScenarioSuite(Study["ScenarioJob", "ScenarioResult"]):
 
     @property
     def _right(self) -> int:
+        """The number of runs with the expected outcome."""
         return sum(_is_right(result) for _, result in self.results())
 
     def status(self) -> int:
@@ -202,23 +208,27 @@ class _ScenarioSuite(Study["ScenarioJob", "ScenarioResult"]):
 
 
 def _name(job: ScenarioJob) -> str:
+    """The name of a run in messages."""
     return f"{job.scenario.name}, seed {job.seed}"
 
 
 def _is_right(result: ScenarioResult | LostJob) -> bool:
+    """Whether the outcome is the expected one; a lost run never is."""
     return not isinstance(result, LostJob) and result.right
 
 
 def _verdict(right: bool) -> Text:
+    """The verdict in the table, in colour."""
     return Text("right", "green") if right else Text("wrong", "red")
 
 
 def _got(outcome: ScenarioResult) -> str:
+    """The status of a run; after a refusal, also the kind of the failure."""
     return f"{outcome.status} {outcome.kind}" if outcome.status == "refused" else outcome.status
 
 
 def _reasons(results: list[tuple[ScenarioJob, ScenarioResult | LostJob]]) -> list[Text]:
-    """Reasons of unexpected outcomes, and failures' messages; equal ones of seeds share a line."""
+    """Unexpected outcomes and messages of failures; seeds with the same text share a line."""
     seeds: dict[tuple[str, str, str], list[int]] = {}
     for job, result in results:
         for text, style in _sentences(result):
@@ -231,6 +241,7 @@ def _reasons(results: list[tuple[ScenarioJob, ScenarioResult | LostJob]]) -> lis
 
 
 def _sentences(result: ScenarioResult | LostJob) -> list[tuple[str, str]]:
+    """The sentences about a run, with their styles: differences in red, then the failure."""
     if isinstance(result, LostJob):
         return [(result.why, "red")]
     message = [(result.message, "")] if result.message else []
@@ -238,6 +249,7 @@ def _sentences(result: ScenarioResult | LostJob) -> list[tuple[str, str]]:
 
 
 def _listed(scenarios: tuple[Scenario, ...]) -> PlainTable:
+    """The table for ``--list``: name, expected outcome and description of each scenario."""
     table = PlainTable("scenario", "~expected", "~description", spare=("expected",))
     for scenario in scenarios:
         table.add_row(scenario.name, str(scenario.expect), scenario.says)

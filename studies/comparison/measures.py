@@ -30,11 +30,13 @@ TOUCHING = 0.002  # m of penetration that counts as a collision: Bullet's margin
 
 @dataclass(frozen=True)
 class Hit:
-    """A collision.
+    """A collision on a trajectory.
 
     Attributes:
-        time: s into the trajectory. pair: the two bodies. depth: of penetration, m.
-        engine: ``kernel`` or ``pybullet``.
+        time: seconds from the start of the trajectory.
+        pair: the names of the two bodies.
+        depth: the depth of penetration, m.
+        engine: the engine that found it, ``kernel`` or ``pybullet``.
     """
 
     time: float
@@ -73,8 +75,12 @@ class Curve:
     """A trajectory sampled every millisecond, for figures.
 
     Attributes:
-        time: s (n,). position, velocity: (n, k) rad or m, per s. hand: p_WH (n, 3), m.
-        clearance_time: s (m,). clearance: m (m,), at most CLEARANCE_CAP.
+        time: (n,), s.
+        position: joint positions (n, k), rad or m.
+        velocity: joint velocities (n, k), rad/s or m/s.
+        hand: positions p_WH (n, 3) of the hand in the world, m.
+        clearance_time: the times (m,) at which clearance was measured, s.
+        clearance: (m,), m, at most CLEARANCE_CAP.
     """
 
     time: Array
@@ -90,9 +96,13 @@ class Measurements:
     """The figures of an attempt that has a trajectory.
 
     Attributes:
-        joint_length: rad. hand_length: m. duration: s.
+        joint_length: length of the path in joint space, rad.
+        hand_length: length of the hand's path, m.
+        duration: s.
         peaks: largest velocity, acceleration and jerk of any joint, as ratios to its limits.
-        clearance: m, least distance to anything that does not move, at most CLEARANCE_CAP.
+        clearance: least distance to anything that doesn't move, m, at most CLEARANCE_CAP.
+        verdict: the collisions that the two engines found.
+        curve: the samples for figures.
     """
 
     joint_length: float
@@ -134,7 +144,7 @@ def measure(
 
 
 def sample_times(duration: float) -> Array:
-    """0, 1 ms, 2 ms, ... and the end, s."""
+    """The times at which a trajectory is sampled: 0, 1 ms, 2 ms, ... and its end, s."""
     return np.append(np.arange(0.0, duration - 1e-9, TIME_STEP), duration)
 
 
@@ -150,7 +160,8 @@ def find_collisions(
 
     Args:
         world: any PyBullet world of the same scene; its state is changed.
-        times, Q: samples of it (n,) in s, (n, k) in rad or m; see ``spaced_rows``.
+        times: of the samples to check (n,), s.
+        Q: the samples (n, k), rad or m, close together (see ``spaced_rows``).
     """
     view = arm_view(kernel, query.state, 0.0)
     proven = view.curve_unproven(trajectory.breaks, trajectory.coefficients, 0.0) is None
@@ -172,19 +183,21 @@ def spaced_rows(Q: Array, step: float) -> NDArray[np.int64]:
 
 
 def _kernel_hit(view: View, times: Array, Q: Array) -> Hit | None:
+    """The first collision that the compiled kernel finds at samples Q (n, k); None if free."""
     for k in np.nonzero(~view.free_many(Q))[0]:
         deep = [c for c in view.contacts(Q[k], within=0.0) if c.distance < 0.0]
-        if deep:  # else the robot is within its margin to itself, without a collision
+        if deep:  # otherwise the robot is only within the margin to itself: no collision
             return Hit(float(times[k]), (deep[0].a, deep[0].b), -deep[0].distance, "kernel")
     return None
 
 
 def _bullet_hit(world: PyBulletWorld, query: ArmQuery, times: Array, Q: Array) -> Hit | None:
+    """The first collision that PyBullet finds at samples Q (n, k); None if free."""
     allowed = held_pairs(world.scene, world.robot, query.state)
     checker = world.checker(query.state, allowed, margin=0.0)
-    where, q = world.robot.slice("arm"), query.state.q.copy()
+    joints, q = world.robot.slice("arm"), query.state.q.copy()
     for t, arm in zip(times, Q, strict=True):
-        q[where] = arm
+        q[joints] = arm
         for contact in checker.contacts(q):
             if contact.distance < -TOUCHING:
                 pair = (contact.a, contact.b)

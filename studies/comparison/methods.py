@@ -46,7 +46,7 @@ FILES = {"rrt": "rrt", "shortest": "qp", DEFAULT: "opt"}
 ITERATIONS, PYBULLET_ITERATIONS = 20_000, 4000  # budgets of the two RRTs
 _RADIUS = 0.3  # rad, longest edge of the RRTs
 _REQUIRED = 0.5 * MARGIN  # m, clearance proven along every planned path
-_STREAM = 2  # random stream of the methods; queries have others
+_STREAM = 2  # random stream of the methods; the queries use other streams
 _T = TypeVar("_T")
 
 
@@ -57,10 +57,11 @@ class Attempt:
     Attributes:
         method: one of METHODS.
         trajectory: None if the method failed.
-        waypoints: (n, k), rad or m, of a polygon, else None.
+        waypoints: the corners (n, k), rad or m, if the path is a polygon, else None.
         by: the method that made the trajectory; differs from ``method`` after a fallback.
-        note: a remark for the reader. reason: why there is no trajectory.
-        seconds: solve time, without that of the path it started from.
+        note: a remark for the reader.
+        reason: why there is no trajectory; empty if there is one.
+        seconds: solve time, without the time for the path that the method started from.
     """
 
     method: str
@@ -84,7 +85,8 @@ def run_methods(
 
     Args:
         world: any PyBullet world of the same scene; its state is changed.
-        iterations: budget of the RRT on the kernel. in_pybullet: of the RRT in PyBullet.
+        iterations: the budget of the RRT that uses the compiled kernel.
+        in_pybullet: the budget, also in iterations, of the RRT in PyBullet.
     """
     view, group = arm_view(kernel, query.state), kernel.robot.group("arm")
     numbers = np.random.SeedSequence((seed, _STREAM)).generate_state(4)
@@ -104,8 +106,8 @@ def run_methods(
     )
     attempts = [_polygon_attempt("rrt", raw, group, seconds)]
     rng = np.random.default_rng(numbers[3])
-    found, seconds = _timed_call(lambda: _rrt_in_pybullet(world, query, start, rng, in_pybullet))
-    attempts.append(_polygon_attempt("rrt-pybullet", found, group, seconds))
+    path, seconds = _timed_call(lambda: _rrt_in_pybullet(world, query, start, rng, in_pybullet))
+    attempts.append(_polygon_attempt("rrt-pybullet", path, group, seconds))
     note = ""
     if isinstance(raw, Failure):
         attempts.append(Attempt("shortcut", reason="there is no RRT path to shorten"))
@@ -156,10 +158,11 @@ def _rrt_in_pybullet(
 ) -> Path | Failure:
     """The baseline RRT in Python; PyBullet checks sampled states only, nothing is proven."""
     checker = world.checker(query.state, held_pairs(world.scene, world.robot, query.state))
-    where, q = world.robot.slice("arm"), query.state.q.copy()
+    joints, q = world.robot.slice("arm"), query.state.q.copy()
 
     def free(arm: Array) -> bool:
-        q[where] = arm
+        """Whether PyBullet finds the arm configuration (n,) free of collision."""
+        q[joints] = arm
         return checker.free(q)
 
     rrt, space = RRT(_RADIUS, iterations=iterations), joint_space(world.robot, "arm")
@@ -167,6 +170,7 @@ def _rrt_in_pybullet(
 
 
 def _timed_call(make: Callable[[], _T]) -> tuple[_T, float]:
+    """Call ``make``; its result, and the seconds that it took."""
     began = time.perf_counter()
-    found = make()
-    return found, time.perf_counter() - began
+    result = make()
+    return result, time.perf_counter() - began

@@ -1,7 +1,7 @@
 """The figure and the films of one query.
 
-Joint positions and velocities, the hand's path, clearance where it is small; films of two methods,
-alone and side by side.
+The figure plots joint positions and velocities, the hand's path, and the clearance where it is
+small. The films show two methods, alone and side by side.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from galley.viz.figures import figure_file
 from galley.viz.film.side_by_side import Take, film_side_by_side
 from galley.viz.film.video import FilmOptions, film, viewpoint
 
-# Of each method the colour, of Okabe and Ito's palette for colour-blind readers, and the width of
-# its lines in points: they differ, so that coinciding lines all show.
+# The colour of each method, from Okabe and Ito's palette for colour-blind readers, and the width of
+# its lines in points. The widths differ, so that lines that coincide are all visible.
 STYLES = {
     "rrt": ("#D55E00", 1.2),
     "rrt-pybullet": ("#56B4E9", 1.2),
@@ -39,7 +39,7 @@ STYLES = {
 }
 _VIEWS = (("from above", 0, 1), ("from the side", 0, 2), ("from the front", 1, 2))
 _AXES = "xyz"
-_ROOM = 0.15  # m shown around the hands' paths
+_ROOM = 0.15  # m shown around the paths of the hand
 _GREY = "#777777"
 
 
@@ -50,18 +50,20 @@ _Row = tuple[Attempt, Measurements]
 
 
 def draw_query(path: Path | str, result: QueryResult, robot: RobotModel) -> None:
-    """Draw one query, with every method that has a trajectory, as a PNG file.
+    """Draw one query as a PNG file, with every method that has a trajectory.
+
+    Nothing is written if no method has one.
 
     Raises:
         BadInput: ``path`` can't be written.
     """
-    every = (result.row(method) for method in STYLES)
-    rows = [(attempt, measured) for attempt, measured in every if measured is not None]
+    attempts = (result.row(method) for method in STYLES)
+    rows = [(attempt, measured) for attempt, measured in attempts if measured is not None]
     if not rows:
         return
     state, group = result.query.state, robot.group("arm")
     foot = robot.foot_pose(state.q)[:3, 3]
-    # Where all keep farther away than is measured, there is no clearance to draw.
+    # If all methods stay beyond the largest clearance that is measured, there is none to draw.
     near = min(measured.clearance for _, measured in rows) < CLEARANCE_CAP
     right = ("hand", "clearance" if near else "hand")
     names = [[f"q{j}", f"v{j}", right[2 * j > group.size]] for j in range(group.size)]
@@ -75,16 +77,17 @@ def draw_query(path: Path | str, result: QueryResult, robot: RobotModel) -> None
         _hands(axes["hand"], rows, foot)
         if near:
             _clearance(axes["clearance"], rows)
-        for each in axes.values():
-            each.grid(alpha=0.25)
+        for plot in axes.values():
+            plot.grid(alpha=0.25)
         figure.align_ylabels()
         title = f"{result.query.name}: {result.query.about}"
         figure.suptitle(title, x=0.015, y=0.98, ha="left", fontsize=15, fontweight="bold")
-        place = {"loc": "upper left", "bbox_to_anchor": (0.01, 0.96), "frameon": False}
-        figure.legend(*axes["q0"].get_legend_handles_labels(), **place, ncols=3, fontsize=11)
+        layout = {"loc": "upper left", "bbox_to_anchor": (0.01, 0.96), "frameon": False}
+        figure.legend(*axes["q0"].get_legend_handles_labels(), **layout, ncols=3, fontsize=11)
 
 
 def _label(attempt: Attempt, measured: Measurements) -> str:
+    """The text in the legend: method, duration, length in joint space, and verdict."""
     hit = measured.verdict.first
     verdict = "free" if hit is None else f"COLLIDES ({hit.pair[0]}, {hit.pair[1]})"
     return (
@@ -94,17 +97,18 @@ def _label(attempt: Attempt, measured: Measurements) -> str:
 
 
 def _style(attempt: Attempt) -> dict[str, Any]:
-    """Style of a method's lines; wide lines are drawn under narrow ones."""
+    """The style of a method's lines. Wide lines are drawn under narrow ones."""
     color, width = STYLES[attempt.method]
     return {"color": color, "linewidth": width, "zorder": 3.0 - 0.01 * width}
 
 
 def _cross(axes: Any, attempt: Attempt, x: float, y: float) -> None:
-    """Mark the first collision of a trajectory."""
+    """Mark the first collision of a trajectory, at (x, y) in the plot."""
     axes.plot(x, y, "X", color=STYLES[attempt.method][0], markersize=13, mec="black", zorder=4)
 
 
 def _joint(left: Any, right: Any, j: int, rows: Sequence[_Row], group: JointGroup) -> None:
+    """Plot position (left) and velocity (right) of joint ``j`` over time, for every method."""
     for attempt, measured in rows:
         curve, style = measured.curve, _style(attempt)
         left.plot(curve.time, curve.position[:, j], label=_label(attempt, measured), **style)
@@ -121,8 +125,10 @@ def _joint(left: Any, right: Any, j: int, rows: Sequence[_Row], group: JointGrou
 
 
 def _hands(axes: Any, rows: Sequence[_Row], foot: Array) -> None:
+    """Plot the hand's path (m, in the world) of every method, with start, end and the base."""
     points = np.concatenate([measured.curve.hand for _, measured in rows])
-    size = np.ptp(points, axis=0)  # the view is the one in which they spread most
+    # Project along the axis that leaves the paths the largest area.
+    size = np.ptp(points, axis=0)
     name, a, b = max(_VIEWS, key=lambda view: size[view[1]] * size[view[2]])
     shown = np.concatenate([points[:, [a, b]], foot[None, [a, b]]])
     low, high = shown.min(axis=0) - _ROOM, shown.max(axis=0) + _ROOM
@@ -141,6 +147,7 @@ def _hands(axes: Any, rows: Sequence[_Row], foot: Array) -> None:
 
 
 def _clearance(axes: Any, rows: Sequence[_Row]) -> None:
+    """Plot clearance (mm) over time for every method, with gaps where it reaches the cap."""
     for attempt, measured in rows:
         curve, hit = measured.curve, measured.verdict.first
         within = np.where(curve.clearance < CLEARANCE_CAP, curve.clearance, np.nan)
@@ -166,7 +173,20 @@ def film_query(
     speed: float,
     progress: Callable[[int, int], None],
 ) -> None:
-    """Film from one viewpoint: ``rrt``, ``opt``, both in ``side_by_side``, and ``qp.mp4``."""
+    """Film the solutions of one query, all from one viewpoint.
+
+    Writes ``rrt.mp4``, ``opt.mp4``, ``side_by_side.mp4`` with both, and ``qp.mp4`` if that method
+    has a trajectory. The RRT and the default method must have one.
+
+    Args:
+        folder: the folder for the films.
+        world: a PyBullet world of the scene; its state is changed.
+        result: the query and its solutions.
+        fps: pictures per second of film.
+        height: of the pictures, pixels; an odd number is rounded down.
+        speed: seconds of the run per second of film.
+        progress: called with (pictures drawn, pictures to draw) of each film.
+    """
     scene, robot, folder = world.scene, world.robot, Path(folder)
     takes = {}
     for method, name in FILES.items():
@@ -198,7 +218,7 @@ def film_query(
 
 
 def executed_log(world: PyBulletWorld, result: QueryResult, attempt: Attempt) -> Log:
-    """The log of a kinematic execution, to film."""
+    """The log of a kinematic execution of an attempt, which must have a trajectory."""
     trajectory, state = attempt.trajectory, result.query.state
     assert trajectory is not None
     held = state.held
@@ -211,7 +231,7 @@ def executed_log(world: PyBulletWorld, result: QueryResult, attempt: Attempt) ->
 
 
 def method_title(attempt: Attempt) -> str:
-    """The method's title, with the fallback method if there was one."""
+    """The method's title, followed by the fallback method if it was used."""
     title = TITLES[attempt.method]
     if attempt.by in ("", attempt.method):
         return title
@@ -219,5 +239,5 @@ def method_title(attempt: Attempt) -> str:
 
 
 def _rgb(color: str) -> tuple[int, int, int]:
-    """``#rrggbb`` as red, green and blue."""
+    """The colour ``#rrggbb`` as red, green and blue, 0 to 255."""
     return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)

@@ -1,10 +1,11 @@
-"""Motion planning queries for the arm: a start and goals; the base does not move.
+"""Motion planning queries for the arm: a start and one or more goals. The base doesn't move.
 
-- The turn-around (``--query seed``, the query of the original project): the hand goes 0.6 m along
+- The turn-around query (``--query seed``, from the original project): the hand moves 0.6 m along
   world x to the other side of the arm's base, in any orientation.
-- Random queries: the base stands at furniture, the arm moves between two free configurations. Every
-  third query holds an item. In every second one the straight line is blocked, if the scene allows
-  it. Each is solvable: RRT-Connect has found a proven path.
+- Random queries: the base stands at furniture, and the arm moves between two collision-free
+  configurations. In every third query the hand holds an item. In every second query the straight
+  line between the two is blocked, if the scene allows it. Every query is solvable: RRT-Connect has
+  found a path that is proven free.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ from galley.robots.model import RobotModel
 from galley.skills.base_placement.stances import sample_headings
 from galley.skills.manipulation.grasps import grasps_of, item_in_hand
 
-DISTANCE = 0.6  # m, of the turn-around
-REGION = 0.01  # m, half the side of its end region
-_STEP, _FARTHEST = 0.01, 1.5  # m, by which its goal moves on while it is in collision
+DISTANCE = 0.6  # m that the hand moves along x in the turn-around query
+REGION = 0.01  # m, half the side of the turn-around query's end region
+_STEP, _FARTHEST = 0.01, 1.5  # m: step of the turn-around goal while none is free; its limit
 _ORIENTATIONS = 60  # random orientations of the hand tried at each goal
-_GOALS = 40  # goal configurations kept
+_GOALS = 40  # most goal configurations of the turn-around query
 
-_STREAM = 1  # random stream of random queries; the methods have others
+_STREAM = 1  # random stream of the random queries; the methods use other streams
 _TRIES = 200  # draws per query
 _ARMS = 192  # random arm configurations per draw
 _FAR = 1.5  # rad, least distance between start and goal
@@ -49,13 +50,13 @@ _PROOF = SearchOptions(iterations=12_000, shortcuts=0, required=0.5 * MARGIN)
 
 @dataclass(frozen=True)
 class ArmQuery:
-    """A query that every method gets.
+    """A motion planning query. Every method solves the same one.
 
     Attributes:
-        name: unique in a comparison.
-        state: of the world, with the arm at the start; an item may be in the hand.
-        goals: free arm configurations (m, n), rad or m; any of them will do.
-        region: where the RRT's hand may end instead; None for ``goals`` only.
+        name: unique within a comparison.
+        state: the state of the world, with the arm at the start. The hand may hold an item.
+        goals: collision-free arm configurations (m, n), rad or m. A path may end at any of them.
+        region: the region in which the RRT's hand may end instead. None: only ``goals`` count.
         about: a short description.
     """
 
@@ -71,12 +72,15 @@ class ArmQuery:
 
 
 def arm_view(kernel: SceneKernel, state: State, margin: float = MARGIN) -> View:
-    """The arm's collision view in ``state``, with the item that it holds."""
+    """The arm's collision view in ``state``, including the item that the hand holds.
+
+    ``margin`` is the clearance to keep, metres.
+    """
     return kernel.view(state, "arm", held_pairs(kernel.scene, kernel.robot, state), margin)
 
 
 def stands_free(kernel: SceneKernel, state: State) -> bool:
-    """Whether the whole robot keeps the margin in ``state``."""
+    """Whether the whole robot keeps the margin to everything in ``state``."""
     allowed = held_pairs(kernel.scene, kernel.robot, state)
     return kernel.view(state, "all", allowed).free(state.q)
 
@@ -89,9 +93,14 @@ def hand_poses(robot: RobotModel, q: Array, arms: Array) -> Array:
 def turnaround_query(
     kernel: SceneKernel, distance: float = DISTANCE, seed: int = 0
 ) -> ArmQuery | Failure:
-    """The turn-around query, to the nearest free goal at least ``distance`` (m) away.
+    """The turn-around query, to the nearest free goal at least ``distance`` (m) away along x.
 
-    Even the near side of the end region is ``distance`` from the grasp centre at the start.
+    The goal position moves on along x until inverse kinematics finds a collision-free configuration
+    for one of several random orientations. The near side of the end region, too, is at least
+    ``distance`` from the grasp centre at the start.
+
+    Returns:
+        The query; a Failure of kind ``budget`` if no goal position has a free configuration.
     """
     robot, state = kernel.robot, initial_state(kernel.scene)
     base = state.q[robot.slice("base")]
@@ -101,14 +110,16 @@ def turnaround_query(
     view = arm_view(kernel, state)
 
     def tool(arm: Array) -> Array:
+        """X_WT (4, 4), the pose of the grasp frame, for an arm configuration (n,)."""
         return np.asarray(hand_poses(robot, state.q, arm)[0] @ X_HT)
 
     rng = np.random.default_rng(np.random.SeedSequence((seed, 0)))
     tries = 0
     for extra in np.arange(0.0, max(_FARTHEST - distance, _STEP), _STEP):
         p = p_start + np.array([distance + REGION + extra, 0.0, 0.0])
+        # Both ends on the same side of the arm's base: this would not be a turn-around.
         if (p[0] - axis) * (p_start[0] - axis) >= 0.0:
-            continue  # not yet on the other side
+            continue
         free: list[Array] = []
         for _ in range(_ORIENTATIONS):
             tries += 1
@@ -133,10 +144,12 @@ def turnaround_query(
 
 
 def random_queries(kernel: SceneKernel, count: int, seed: int = 0) -> Iterator[ArmQuery | Failure]:
-    """Random queries. Each has its own random stream, so query n does not depend on ``count``.
+    """Random queries, made one at a time.
+
+    Each query has its own random stream, so query n doesn't depend on ``count``.
 
     Yields:
-        A query; a Failure of kind ``budget`` where none was found.
+        A query; a Failure of kind ``budget`` if no draw was usable.
     """
     for number in range(count):
         rng = np.random.default_rng(np.random.SeedSequence((seed, _STREAM, number)))
@@ -144,6 +157,10 @@ def random_queries(kernel: SceneKernel, count: int, seed: int = 0) -> Iterator[A
 
 
 def _random_query(kernel: SceneKernel, number: int, rng: np.random.Generator) -> ArmQuery | Failure:
+    """Random query ``number``: the first usable draw.
+
+    The second half of the draws accepts a free straight line in any case.
+    """
     carries = number % _CARRY_EVERY == _CARRY_EVERY - 1
     blocked = number % _BLOCKED_EVERY == 0
     for turn in range(_TRIES):
@@ -161,8 +178,15 @@ def _random_query(kernel: SceneKernel, number: int, rng: np.random.Generator) ->
 def _draw_query(
     kernel: SceneKernel, number: int, carries: bool, blocked: bool, rng: np.random.Generator
 ) -> ArmQuery | None:
+    """Draw a random query; None if the draw can't be used.
+
+    Place the base at random furniture and, if the query ``carries``, an item in the hand. Sample
+    free arm configurations. The goal is the one whose hand is nearest to the work point; the start
+    is a random one at least ``_FAR`` away. Reject the draw if the robot isn't free at the start, if
+    the straight line should be ``blocked`` but is free, or if RRT-Connect finds no proven path.
+    """
     scene, robot = kernel.scene, kernel.robot
-    state, p_work, where = _sample_stance(scene, robot, rng)
+    state, p_work, furniture = _sample_stance(scene, robot, rng)
     if carries and scene.items:
         state = _with_random_item(scene, robot, state, rng)
     group, foot = robot.group("arm"), robot.foot_pose(state.q)[:2, 3]
@@ -174,10 +198,10 @@ def _draw_query(
         return None
     hands = hand_poses(robot, state.q, arms)[:, :3, 3]
     goal = int(np.argmin(np.linalg.norm(hands - p_work, axis=1)))
-    far = np.nonzero(np.linalg.norm(arms - arms[goal], axis=1) >= _FAR)[0]
-    if not len(far):
+    starts = np.nonzero(np.linalg.norm(arms - arms[goal], axis=1) >= _FAR)[0]
+    if not len(starts):
         return None
-    start = arms[int(rng.choice(far))]
+    start = arms[int(rng.choice(starts))]
     q = state.q.copy()
     q[robot.slice("arm")] = start
     state = state.with_robot(q)
@@ -191,14 +215,17 @@ def _draw_query(
         return None
     held = f", {scene.items[state.held].name} in the hand" if state.held is not None else ""
     return ArmQuery(
-        f"random-{number + 1}", state, frozen(arms[goal][None]), None, f"at {where}{held}"
+        f"random-{number + 1}", state, frozen(arms[goal][None]), None, f"at {furniture}{held}"
     )
 
 
 def _sample_stance(
     scene: Scene, robot: RobotModel, rng: np.random.Generator
 ) -> tuple[State, Array, str]:
-    """A state with the base at random furniture, the work point (3,) over it, and its name."""
+    """A state with the base at random furniture, a work point above it, and the furniture's name.
+
+    The work point (3,) is in the world frame, metres.
+    """
     state, base = initial_state(scene), robot.group("base")
     furniture = [b for b in scene.bindings if b.kind == "furniture" and b.region is not None]
     if not furniture:  # stay, and work around the base
@@ -217,6 +244,7 @@ def _sample_stance(
     inner_low = np.maximum(stance.lower[:2], base.lower[:2])
     inner_high = np.maximum(inner_low, np.minimum(stance.upper[:2], base.upper[:2]))
     x, y = rng.uniform(inner_low, inner_high)
+    # Look roughly at the work point. Where the stance doesn't allow that, take any heading.
     facing = np.arctan2(p_work[1] - y, p_work[0] - x)
     heading = float(wrap(facing + rng.uniform(-_LOOKING, _LOOKING)))
     if not stance.contains(np.array([x, y, heading])):
@@ -229,7 +257,7 @@ def _sample_stance(
 def _open_half_the_time(
     scene: Scene, state: State, binding: Binding, rng: np.random.Generator
 ) -> State:
-    """The state with the furniture's drawer opened in half of all cases."""
+    """The state with the furniture's drawer or door open with probability 1/2."""
     if binding.handle is None or rng.random() < 0.5:
         return state
     joint = scene.joint(scene.handle(binding.handle).joint)
@@ -250,7 +278,7 @@ def _with_random_item(
 
 
 def with_item_in_hand(robot: RobotModel, state: State, index: int, grasp: Grasp) -> State:
-    """The state with an item in a grasp, and the fingers closed on it."""
+    """The state with item ``index`` in a grasp, and the fingers closed on it."""
     q = state.q.copy()
     q[robot.slice("fingers")] = robot.fingers_at(0.5 * grasp.width)
     placed = Placement(HAND, frozen(item_in_hand(grasp, robot.p_HT)))

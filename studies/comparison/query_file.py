@@ -1,7 +1,7 @@
-"""Query files (docs/comparison.md): reads a query of the user's own from YAML or JSON.
+"""Query files (docs/comparison.md): reads the user's own query from YAML or JSON.
 
-Names in the file are the scene's, so it is read in two steps: ``read_query`` checks the form and
-finds the scene's file, ``resolve_query`` checks everything else in that scene.
+A query file uses the names of its scene, so it is read in two steps: ``read_query`` checks the form
+and finds the scene file; ``resolve_query`` checks everything else against that scene.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from galley.skills.manipulation.grasps import grasps_of
 from galley.studies.comparison.queries import ArmQuery, arm_view, stands_free, with_item_in_hand
 
 VERSION = 1
-_TOLERANCE = 1e-9  # beyond a limit
+_TOLERANCE = 1e-9  # rad or m that a value may lie beyond its limit
 
 
 class _HandPose(Posed):
-    """X_WT: the grasp centre between the fingertips, z out of the hand."""
+    """The pose X_WT of the grasp frame: its origin is between the fingertips, z out of the hand."""
 
     xyz: Triple
 
 
 class _Configuration(FileModel):
-    """Joint angles of the arm, or a pose of the hand."""
+    """A start or a goal: either joint angles of the arm, or a pose of the hand."""
 
     one_of = ("arm", "hand")
 
@@ -55,11 +55,15 @@ class _Configuration(FileModel):
 
 
 class _Holding(FileModel):
+    """The item in the hand and its grasp. Without a grasp, any of the item's grasps will do."""
+
     item: Word
     grasp: Word | None = None
 
 
 class _Query(FileModel):
+    """The contents of a query file. Keys that it omits are as at the start of the scene."""
+
     galley_query: Annotated[Number, version(VERSION)]
     goal: _Configuration
     scene: Word | None = None
@@ -74,8 +78,8 @@ class QueryFile:
     """A query file whose form has been checked.
 
     Attributes:
-        file: knows the lines and collects faults.
-        query: what it says.
+        file: the YAML file, which knows the line of each key and collects faults.
+        query: the contents of the file.
     """
 
     file: YamlFile
@@ -83,7 +87,7 @@ class QueryFile:
 
     @property
     def scene(self) -> Path | None:
-        """The scene file, or None for the default."""
+        """The scene file that the query names, or None for the default scene."""
         name = self.query.scene
         return None if name is None else shipped_file(name, self.file.path.parent)
 
@@ -92,20 +96,20 @@ def read_query(path: Path | str) -> QueryFile:
     """Read a query file and check its form.
 
     Raises:
-        BadInput: all faults of form, with line and key.
+        BadInput: lists all faults of form, with line and key.
     """
     file = YamlFile(path)
     return QueryFile(file, file.read(_Query))
 
 
 def resolve_query(read: QueryFile, kernel: SceneKernel) -> ArmQuery | Failure:
-    """The query in its scene.
+    """Make the query of a file, in its scene.
 
     Returns:
         The query; a Failure if the goal is out of reach or in collision.
 
     Raises:
-        BadInput: unknown names, values beyond limits, a start in collision.
+        BadInput: the file has unknown names, values beyond limits, or no collision-free start.
     """
     file, query, robot = read.file, read.query, kernel.robot
     state = _set_scene_joints(read, kernel, initial_state(kernel.scene))
@@ -125,13 +129,14 @@ def resolve_query(read: QueryFile, kernel: SceneKernel) -> ArmQuery | Failure:
         return _query(read, kernel, chosen, np.array([query.goal.arm]))
     assert query.goal.hand is not None
     view = arm_view(kernel, chosen)
-    found = goal_configurations(kernel.world(chosen), view, query.goal.hand.X)
-    if isinstance(found, Failure):
-        return found.within("goal")
-    return _query(read, kernel, chosen, found)
+    goals = goal_configurations(kernel.world(chosen), view, query.goal.hand.X)
+    if isinstance(goals, Failure):
+        return goals.within("goal")
+    return _query(read, kernel, chosen, goals)
 
 
 def _query(read: QueryFile, kernel: SceneKernel, state: State, goals: Array) -> ArmQuery | Failure:
+    """The query to the collision-free ones of ``goals`` (m, n); a Failure if none is free."""
     view = arm_view(kernel, state)
     free = view.free_many(goals)
     if free.any():
@@ -140,38 +145,42 @@ def _query(read: QueryFile, kernel: SceneKernel, state: State, goals: Array) -> 
     failed = [f for f in (in_collision(view, q, "the goal") for q in goals) if f is not None]
     if not failed:
         return Failure(FailureKind.BLOCKED, "the goal is at the margin of a collision")
+    # All goals collide: report the one with the smallest penetration.
     return min(failed, key=lambda f: f.numbers["depth_m"])
 
 
 def _free_start(read: QueryFile, kernel: SceneKernel, states: list[State]) -> State | None:
-    """The first of the grasp states in which the arm has a free start; None after a fault."""
-    where, blocked, start = kernel.robot.slice("arm"), "", read.query.start
+    """The first grasp state in which the robot has a collision-free start, at that start.
+
+    None if there is no such state; the reason is then a fault of the file.
+    """
+    joints, reason, start = kernel.robot.slice("arm"), "", read.query.start
     for state in states:
         view = arm_view(kernel, state)
         if start is None or start.hand is None:
-            arms = state.q[None, where] if start is None else np.array([start.arm])
+            arms = state.q[None, joints] if start is None else np.array([start.arm])
         else:
-            found = goal_configurations(kernel.world(state), view, start.hand.X)
-            if isinstance(found, Failure):
-                blocked = blocked or str(found)
+            reached = goal_configurations(kernel.world(state), view, start.hand.X)
+            if isinstance(reached, Failure):
+                reason = reason or str(reached)  # the first reason is reported
                 continue
-            arms = found
+            arms = reached
         for arm in arms:
             q = state.q.copy()
-            q[where] = arm
+            q[joints] = arm
             placed = state.with_robot(q)
             failed = in_collision(view, arm, "the arm")
             if failed is None and stands_free(kernel, placed):
                 return placed
             touching = kernel.checker(placed).contacts(q)
             base = ", ".join(f"{c.a} and {c.b}" for c in touching[:1])
-            blocked = blocked or (str(failed) if failed is not None else f"in collision: {base}")
-    read.file.fault(("start",), f"no free start: {blocked}")
+            reason = reason or (str(failed) if failed is not None else f"in collision: {base}")
+    read.file.fault(("start",), f"no free start: {reason}")
     return None
 
 
 def _set_scene_joints(read: QueryFile, kernel: SceneKernel, state: State) -> State:
-    """The state with drawers and doors as in the file."""
+    """The state with drawers and doors at the values in the file."""
     scene, scene_q = kernel.scene, state.scene_q.copy()
     for name, value in read.query.joints.items():
         at = ("joints", name)
@@ -187,7 +196,7 @@ def _set_scene_joints(read: QueryFile, kernel: SceneKernel, state: State) -> Sta
 
 
 def _grasp_states(read: QueryFile, kernel: SceneKernel, state: State) -> list[State]:
-    """One state for each grasp of the held item; without an item, the state itself."""
+    """A state for each grasp of the held item that the file allows; ``state`` without an item."""
     scene, robot, file, holding = kernel.scene, kernel.robot, read.file, read.query.holding
     if holding is None:
         return [state]
@@ -207,6 +216,7 @@ def _grasp_states(read: QueryFile, kernel: SceneKernel, state: State) -> list[St
 
 
 def _check_limits(file: YamlFile, at: At, values: Sequence[float], group: JointGroup) -> None:
+    """Collect a fault for a wrong number of values, or for each value beyond its joint's limits."""
     if len(values) != group.size:
         return file.fault(at, f"expected {group.size} entries, a joint each, got {len(values)}")
     for name, unit, value, low, high in zip(

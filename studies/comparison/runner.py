@@ -46,8 +46,16 @@ class ComparisonOptions:
     """The options of ``galley compare``.
 
     Attributes:
-        query: ``seed`` (the turn-around), ``random``, or a query file. count: of random queries.
-        distance: m, of the turn-around query.
+        query: ``seed`` (the turn-around query), ``random``, or the path of a query file.
+        count: the number of random queries.
+        scene: the scene file; None: the scene of the query file, else the shipped kitchen.
+        distance: the distance that the hand moves along x in the turn-around query, m.
+        seed: the seed of all random numbers.
+        out: the folder for the results; None: a new folder.
+        video: whether to make films.
+        height: the height of the films, pixels.
+        fps: pictures per second of film.
+        speed: seconds of the run per second of film.
     """
 
     query: str = SEED
@@ -67,7 +75,8 @@ class ComparisonResult:
     """Everything that a comparison found.
 
     Attributes:
-        folder: holds the files, once it exists. results: a QueryResult for each query.
+        folder: the folder with the files, once it exists.
+        results: a QueryResult for each query that could be made.
         faults: a sentence for each query that could not be made, or in which the default method
             collides, exceeds the limits or has no trajectory.
     """
@@ -179,6 +188,7 @@ class _Comparison:
                 self.listener.fraction("comparing", tried / options.count)
 
     def _write(self) -> None:
+        """Write ``compare.json`` with the results so far."""
         options, results, world = self.options, self.outcome.results, self.world
         record: dict[str, Any] = {
             "schema_version": SCHEMA_VERSION,
@@ -190,7 +200,7 @@ class _Comparison:
             "shown": result_to_show(results).query.name,
             "not_as_expected": self.outcome.faults,
             "summary": summarize(results),
-            "queries": [result_record(each, world.scene, world.robot) for each in results],
+            "queries": [result_record(result, world.scene, world.robot) for result in results],
             "versions": versions(),
         }
         if options.query == SEED:
@@ -198,6 +208,7 @@ class _Comparison:
         write_atomically(self.outcome.folder / MARKER, json.dumps(record, indent=1) + "\n")
 
     def _film(self, shown: QueryResult) -> None:
+        """Film one query, or say why there is no film."""
         from galley.studies.comparison.pictures import film_query
 
         if not all(shown.solution(method) for method in ("rrt", DEFAULT)):
@@ -218,7 +229,7 @@ class _Comparison:
 
 
 def save_waypoints(path: Path | str, attempt: Attempt) -> None:
-    """Write an attempt's waypoints (n, k), rad or m; of a smooth curve, one every 10 ms.
+    """Write an attempt's waypoints (n, k), rad or m; for a smooth curve, a point every 10 ms.
 
     Raises:
         BadInput: ``path`` can't be written.

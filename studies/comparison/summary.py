@@ -37,7 +37,8 @@ class QueryResult:
     """The results of all methods on one query.
 
     Attributes:
-        rows: each method's attempt and its measurements, None without a trajectory.
+        query: the query that the methods solved.
+        rows: for each method its attempt, and its measurements or None without a trajectory.
     """
 
     query: ArmQuery
@@ -81,16 +82,17 @@ def summarize(results: Sequence[QueryResult]) -> list[dict[str, Any]]:
 
 
 def _summary(method: str, results: Sequence[QueryResult]) -> dict[str, Any]:
+    """The statistics of one method over all queries."""
     rows = [result.row(method) for result in results]
-    found = [(a, m) for a, m in rows if m is not None]
-    good = [(a, m) for a, m in found if is_success(m)]
+    solved = [(a, m) for a, m in rows if m is not None]
+    good = [(a, m) for a, m in solved if is_success(m)]
     table = [figures(a, m) for a, m in good]
     record: dict[str, Any] = {
         "method": method,
         "queries": len(rows),
-        "found": len(found),
-        "free": sum(m.verdict.free for _, m in found),
-        "within_limits": sum(m.within_limits for _, m in found),
+        "found": len(solved),
+        "free": sum(m.verdict.free for _, m in solved),
+        "within_limits": sum(m.within_limits for _, m in solved),
         "good": len(good),
         "by_itself": sum(a.by == method for a, _ in good),
     }
@@ -117,13 +119,13 @@ def default_method_fault(result: QueryResult) -> str:
     attempt, measured = result.row(DEFAULT)
     if is_success(measured):
         return ""
-    what = f"{result.query.name}: {DEFAULT}"
+    subject = f"{result.query.name}: {DEFAULT}"
     if measured is None:
-        return f"{what} has no trajectory: {attempt.reason}"
+        return f"{subject} has no trajectory: {attempt.reason}"
     hit = measured.verdict.first
     if hit is not None:
-        return f"{what} collides: {hit.pair[0]} and {hit.pair[1]} after {hit.time:.2f} s"
-    return f"{what} exceeds the limits, by a factor of {max(measured.peaks):.4f}"
+        return f"{subject} collides: {hit.pair[0]} and {hit.pair[1]} after {hit.time:.2f} s"
+    return f"{subject} exceeds the limits, by a factor of {max(measured.peaks):.4f}"
 
 
 def result_record(result: QueryResult, scene: Scene, robot: RobotModel) -> dict[str, Any]:
@@ -141,6 +143,7 @@ def result_record(result: QueryResult, scene: Scene, robot: RobotModel) -> dict[
 
 
 def _row(attempt: Attempt, measured: Measurements | None) -> dict[str, Any]:
+    """An attempt and its measurements as plain data."""
     record: dict[str, Any] = {"method": attempt.method, "found": measured is not None}
     if measured is None:
         return record | {"reason": attempt.reason, "solve_ms": _short(1e3 * attempt.seconds)}
@@ -168,4 +171,5 @@ def _row(attempt: Attempt, measured: Measurements | None) -> dict[str, Any]:
 
 
 def _short(value: float) -> float:
+    """The value rounded to the digits that the file keeps."""
     return float(f"{value:.{_DIGITS}g}")

@@ -37,8 +37,10 @@ class Trial:
     """One run to carry out.
 
     Attributes:
-        series: the kind of noise, ``none`` or the fault. amount: multiple of moderate noise.
-        seed: of planning, noise and fault. options: the engine's, except for the folder.
+        series: the kind of noise, ``none``, or the fault.
+        amount: the noise as a multiple of moderate noise.
+        seed: of planning, noise and fault.
+        options: the engine's options, except for the folder.
     """
 
     series: str
@@ -52,11 +54,13 @@ class TrialResult:
     """How a trial ended. Plain data: can be pickled and written as JSON.
 
     Attributes:
-        series, amount, seed: the trial's.
+        series, amount, seed: those of the trial.
         status: the report's: ``success`` means that the goal holds and validation found nothing.
-        recoveries: number of recoveries. why: the failure's sentence, or empty.
+        recoveries: number of recoveries; corrections are not counted.
+        why: the reason of the failure, a sentence; empty on success.
         faults: a sentence on what each requested fault did.
-        motion_s: seconds of simulated motion. wall_s: wall time of the whole trial.
+        motion_s: seconds of simulated motion.
+        wall_s: wall time of the whole trial, s.
     """
 
     series: str
@@ -93,8 +97,8 @@ def scaled_noise(kind: str, amount: float) -> Noise:
     try:
         return MODERATE.only(*KINDS[kind]).scaled(amount)
     except BadInput as error:
-        what = f"{amount:g} times moderate noise is too much: {error.errors[0].what}"
-        raise BadInput.one("--amounts", what) from None
+        reason = f"{amount:g} times moderate noise is too much: {error.errors[0].what}"
+        raise BadInput.one("--amounts", reason) from None
 
 
 def make_trials(
@@ -121,7 +125,7 @@ def make_trials(
 
 
 def run_trial(trial: Trial) -> TrialResult:
-    """Run a trial in a temporary folder."""
+    """Run a trial through the engine, in a temporary folder."""
     from galley.engine import record_run
 
     began = time.perf_counter()
@@ -133,7 +137,7 @@ def run_trial(trial: Trial) -> TrialResult:
         trial.amount,
         trial.seed,
         status=report.status,
-        recoveries=sum(not each.correction for each in report.recoveries),
+        recoveries=sum(not recovery.correction for recovery in report.recoveries),
         why="" if report.failure is None else str(report.failure),
         faults=report.injected,
         motion_s=float(sum(motion.trajectory.duration for motion in report.motions)),

@@ -12,10 +12,12 @@ _RECOVERED, _DIRECT = "#5b8f86", "#9db4bc"  # succeeded with a recovery, or with
 
 
 def draw_success_rates(path: Path | str, title: str, rows: Mapping[str, SuccessCount]) -> None:
-    """Draw the success rates as a PNG file: a bar each, Wilson's 95 % interval, and the count.
+    """Draw success rates as a PNG file: for each a bar, Wilson's 95 % interval, and the count.
 
     Args:
-        title: of the figure. rows: successes by what is written beside their bar.
+        path: the PNG file.
+        title: of the figure.
+        rows: the successes, by the label of their bar.
 
     Raises:
         BadInput: ``path`` can't be written.

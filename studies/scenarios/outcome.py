@@ -24,6 +24,7 @@ class ScenarioJob:
     """A run of a scenario.
 
     Attributes:
+        scenario: the task and its expected outcome.
         seed: of every random stream.
         folder: for the run's files; None for a temporary one.
         picture: draw the final state beside ``folder``, as its name and ``.png``.
@@ -43,15 +44,18 @@ class ScenarioResult:
     """The outcome of a run. Plain data: can be pickled and written as JSON.
 
     Attributes:
-        scenario, seed: of the run. expected: the expectation in words.
-        status: the report's, or ``bad-input``.
+        scenario, seed: of the run.
+        expected: the expected outcome in words.
+        status: the status in the report, or ``bad-input``.
         kind, message, objects: of the failure; empty on success.
         plan: the actions, in order.
-        right: whether this is the expected outcome. wrong: the reasons why not.
+        right: whether this is the expected outcome.
+        wrong: the differences from the expected outcome, one sentence each; empty if right.
         skeletons: number of symbolic plans tried.
         motion_s: total duration of the motions.
         fingerprint: digest of all executed states; empty if nothing was executed.
-        planning_s: seconds for task plan and motions. wall_s: for the whole run.
+        planning_s: time to plan the task and the motions, s.
+        wall_s: wall time of the whole run, s.
     """
 
     scenario: str
@@ -126,7 +130,7 @@ def run_scenario(job: ScenarioJob) -> ScenarioResult:
 
 
 def _options(job: ScenarioJob, folder: Path) -> Options:
-    """Those of a run of a scenario: kinematic, without a film, unless the job says otherwise."""
+    """The options of a run: kinematic and without a film, unless the job says otherwise."""
     scenario = job.scenario
     more: dict[str, Any] = {"execute": "kinematic", "video": False} | dict(job.options)
     return Options(
@@ -141,7 +145,7 @@ def _options(job: ScenarioJob, folder: Path) -> Options:
 
 
 def _aliases(scene: Scene) -> Mapping[str, frozenset[str]]:
-    """For each name of an object its other names: in PDDL, in the scene, of its region or body."""
+    """For each name of an object all its names: in PDDL, in the scene, of its region and body."""
     aliases: dict[str, frozenset[str]] = {}
     for binding in scene.bindings:
         names = _names(scene, binding)
@@ -151,6 +155,7 @@ def _aliases(scene: Scene) -> Mapping[str, frozenset[str]]:
 
 
 def _names(scene: Scene, binding: Binding) -> frozenset[str]:
+    """The names under which a failure may mention the object of a binding."""
     names = {binding.object}
     if binding.kind == "item":
         names.add(binding.target)
@@ -160,7 +165,7 @@ def _names(scene: Scene, binding: Binding) -> frozenset[str]:
 
 
 def _fingerprint(path: Path) -> str:
-    """A digest of a log's states; empty if there is no log."""
+    """A digest (16 hexadecimal digits) of a log's states; empty if there is no log."""
     if not path.is_file():
         return ""
     log = Log.load(path)

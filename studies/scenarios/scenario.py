@@ -37,12 +37,14 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 def _of_failure(value: Any, info: ValidationInfo) -> Any:
+    """Reject a key that describes a failure if success is expected."""
     if info.data.get("status") == "success":
         raise ValueError("belongs to a failure, and success is expected")
     return value
 
 
 def _pattern(text: str) -> str:
+    """Accept a text with at least one word."""
     if not action_words(text):
         raise ValueError("is empty")
     return text
@@ -108,6 +110,7 @@ class Scenario:
 
 
 def _name(text: str) -> str:
+    """Accept a word that can be the name of a scenario and of a folder."""
     if not _NAME.fullmatch(text):
         raise ValueError(f"'{text}' is not a word of letters, digits, _ and -")
     return text
@@ -127,6 +130,8 @@ _File = Annotated[Word, AfterValidator(_file)]
 
 
 class _ScenarioFile(FileModel):
+    """The contents of a scenario file, key by key; see ``Scenario``."""
+
     galley_scenario: Annotated[Number, version(VERSION)]
     name: Annotated[Word, AfterValidator(_name)]
     says: Annotated[Word, AfterValidator(lambda text: " ".join(text.split()))]
@@ -144,8 +149,8 @@ def read_scenario(path: str | Path) -> Scenario:
         BadInput: with every fault of the file.
     """
     file = YamlFile(path)
-    found = file.read(_ScenarioFile, file.path.parent)
-    given = {key: value for key, value in found if key != "galley_scenario"}
+    contents = file.read(_ScenarioFile, file.path.parent)
+    given = {key: value for key, value in contents if key != "galley_scenario"}
     return Scenario(**given, file=file.path, places=file.places())
 
 
@@ -157,7 +162,7 @@ def find_scenarios(paths: Sequence[str | Path] = ()) -> tuple[Scenario, ...]:
     Raises:
         BadInput: a fault in any file, a folder without scenarios, a name used twice.
     """
-    found: dict[str, Scenario] = {}
+    scenarios: dict[str, Scenario] = {}
     faults: list[InputError] = []
     for path in _files(paths or (SCENARIOS,), faults):
         try:
@@ -165,16 +170,17 @@ def find_scenarios(paths: Sequence[str | Path] = ()) -> tuple[Scenario, ...]:
         except BadInput as error:
             faults += error.errors
             continue
-        other = found.setdefault(scenario.name, scenario)
+        other = scenarios.setdefault(scenario.name, scenario)
         if other.file != path:
-            what = f"'{scenario.name}' is also the name of {other.file}"
-            faults.append(scenario.fault("name", what))
+            message = f"'{scenario.name}' is also the name of {other.file}"
+            faults.append(scenario.fault("name", message))
     if faults:
         raise BadInput(faults)
-    return tuple(sorted(found.values(), key=lambda scenario: scenario.name))
+    return tuple(sorted(scenarios.values(), key=lambda scenario: scenario.name))
 
 
 def _files(paths: Iterable[str | Path], faults: list[InputError]) -> list[Path]:
+    """The scenario files in files and folders; a folder without any is added to ``faults``."""
     files: dict[Path, Path] = {}  # by resolved path, so that a file named twice runs once
     for path in map(shipped_file, paths):
         if not path.is_dir():
@@ -183,15 +189,15 @@ def _files(paths: Iterable[str | Path], faults: list[InputError]) -> list[Path]:
         inside = sorted(p for p in path.iterdir() if p.suffix in (".yaml", ".yml") and p.is_file())
         scenarios = [p for p in inside if _is_scenario(p)]
         if not scenarios:
-            what = "holds no scenario: no .yaml with the key 'galley_scenario'"
-            faults.append(InputError(str(path), None, None, what))
+            message = "holds no scenario: no .yaml with the key 'galley_scenario'"
+            faults.append(InputError(str(path), None, None, message))
         for file in scenarios:
             files.setdefault(file.resolve(), file)
     return list(files.values())
 
 
 def _is_scenario(path: Path) -> bool:
-    """Whether a file has the key ``galley_scenario``, or can't be read."""
+    """Whether a file has the key ``galley_scenario``; also true if it can't be read."""
     try:
         return _MARK.search(read_text(path, LARGEST_FILE)) is not None
     except BadInput:
@@ -227,6 +233,7 @@ def check_scenario(scenario: Scenario) -> frozenset[str]:
 
 
 def _names(scene: Scene) -> frozenset[str]:
+    """All names that a failure in this scene may mention."""
     named = (scene.bodies, scene.joints, scene.regions, scene.handles, scene.items, scene.stances)
     return frozenset(
         {entry.name for group in named for entry in group}
@@ -236,15 +243,16 @@ def _names(scene: Scene) -> frozenset[str]:
 
 
 def _unknown_actions(scenario: Scenario, domain: Domain) -> list[InputError]:
+    """A fault for each pattern whose action the domain doesn't have; wildcards are accepted."""
     known = [action.name for action in domain.actions]
-    expect, found = scenario.expect, []
+    expect, faults = scenario.expect, []
     for key, patterns in (("plan_has", expect.plan_has), ("plan_lacks", expect.plan_lacks)):
         for k, pattern in enumerate(patterns):
             name = action_words(pattern)[0]
             if not set(name) & set("*?[") and name not in known:
                 hint = did_you_mean(name, known)
-                found.append(scenario.fault(f"expect.{key}[{k}]", f"no action '{name}'{hint}"))
-    return found
+                faults.append(scenario.fault(f"expect.{key}[{k}]", f"no action '{name}'{hint}"))
+    return faults
 
 
 # -- comparing a run's outcome with the expected one ----------------------------------------------
@@ -289,20 +297,22 @@ def judge_report(
 
 
 def _named(names: Set[str], failure: Mapping[str, Any]) -> bool:
+    """Whether a failure mentions one of the names, among its objects or in its message."""
     words = re.split(r"[^\w-]+", failure.get("message", ""))
     return not names.isdisjoint([*failure.get("objects", ()), *words])
 
 
 def _about_plan(expected: Expectation, plan: Sequence[str]) -> list[str]:
+    """The differences between a plan and the expected actions, one sentence each."""
     wrong = [
         f"no action of the plan is {pattern}"
         for pattern in expected.plan_has
         if not any(matches(pattern, action) for action in plan)
     ]
     for pattern in expected.plan_lacks:
-        found = next((action for action in plan if matches(pattern, action)), None)
-        if found is not None:
-            wrong.append(f"the plan has {found}")
+        match = next((action for action in plan if matches(pattern, action)), None)
+        if match is not None:
+            wrong.append(f"the plan has {match}")
     if expected.plan_at_most is not None and len(plan) > expected.plan_at_most:
         wrong.append(f"the plan has {len(plan)} actions, at most {expected.plan_at_most} expected")
     return wrong

@@ -1,7 +1,8 @@
 """Chooses the camera of each picture of a film.
 
-Each shot (see ``frames``) has one viewpoint; between shots the camera moves smoothly. A viewpoint
-should see the hand and what it moves, from the open side of the room, and be near the one before.
+Each shot (see ``frames``) has one viewpoint; between shots the camera moves smoothly. The viewpoint
+of a shot is the best of a fixed set on a sphere around the action: one that sees the hand and the
+items that move, from the open side of the room, close to the viewpoint before.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from galley.viz.render.view import (
 )
 
 SWING = 1.8  # s of film for the camera to move from one viewpoint to the next
-# Of all viewpoints, rad.
+# The directions of all viewpoints that are tried, rad.
 _AZIMUTH = np.radians(np.tile(np.arange(-180.0, 180.0, 15.0), 3))
 _ELEVATION = np.radians(np.repeat([14.0, 26.0, 40.0], 24))
 _PREFERRED_ELEVATION = np.radians(26.0)
 _SAMPLES = 8  # frames of a shot at which lines of sight are tested
 _CLEARANCE = 0.30  # m between camera and furniture
-_MARGIN = {True: 0.40, False: 0.26}  # m shown around what moves, with the base driving or not
-_MIN_DISTANCE = 1.7  # m
-_STILL = 1e-4  # rad and m, summed over a hand's joints, below which it does not move
-_MOVES = 0.01  # m, from which on an item counts as moving
+_MARGIN = {True: 0.40, False: 0.26}  # m shown around the action, while the base drives or not
+_MIN_DISTANCE = 1.7  # m from the camera to the middle of the action
+_STILL = 1e-4  # rad and m, summed over a hand's joints; with less the hand counts as still
+_MOVES = 0.01  # m; an item that moves farther within a shot counts as moving
 _TURN = 0.15  # penalty in the score per radian from one viewpoint to the next
 
 
@@ -42,19 +43,19 @@ _tree = lru_cache(maxsize=4)(read_tree)
 
 
 def link_origins(robot: RobotModel, q: Array) -> Array:
-    """Origins (m, 3) of the robot's links for q (n,), m."""
+    """Origins (m, 3) in the world of the robot's links, metres, for a configuration q (n,)."""
     tree = _tree(robot.urdf, robot.joints)
     X_WF = tree.poses(q)
     return np.array([(X_WF[frame] @ X_FL)[:3, 3] for frame, X_FL in map(tree.link, robot.links)])
 
 
 def acting(robot: RobotModel, q: Array) -> list[RobotModel]:
-    """The robot with the hand acting that moves, for each of consecutive configurations (k, n).
+    """The robot with the moving hand as the acting one, for consecutive configurations (k, n).
 
-    While no hand moves, it is the one that moved last.
+    While no hand moves, the hand that moved last is the acting one.
     """
     hands, moved, chosen = robot.hands, np.abs(np.diff(q, axis=0)), [0] * len(q)
-    if len(hands) == 1:  # an arm without a gripper, too
+    if len(hands) == 1:  # also for an arm without a gripper
         return [robot] * len(q)
     own = [np.r_[hand.slice("arm"), hand.slice("fingers")] for hand in hands]
     for k, row in enumerate(moved):
@@ -64,13 +65,16 @@ def acting(robot: RobotModel, q: Array) -> list[RobotModel]:
 
 
 def hand_poses(robot: RobotModel, q: Array) -> Array:
-    """X_WH (k, 4, 4) of the palm, of the hand that moves, in configurations (k, n) in order."""
+    """Poses X_WH (k, 4, 4) of the palm of the hand that moves, in consecutive q (k, n)."""
     tree, rows = _tree(robot.urdf, robot.joints), zip(acting(robot, q), q, strict=True)
-    return np.array([tree.link_pose(own.palm, each) for own, each in rows]).reshape(-1, 4, 4)
+    return np.array([tree.link_pose(own.palm, row) for own, row in rows]).reshape(-1, 4, 4)
 
 
 def grasp_centres(robot: RobotModel, q: Array) -> Array:
-    """The points (k, 3) between the fingertips, m, of the hand that moves; q (k, n) in order."""
+    """Positions (k, 3) of the grasp centre of the hand that moves, metres, in consecutive q (k, n).
+
+    The grasp centre is the point between the fingertips.
+    """
     X_WH, p_HT = hand_poses(robot, q), np.array([own.p_HT for own in acting(robot, q)])
     turned = np.einsum("kij,kj->ki", X_WH[:, :3, :3], p_HT.reshape(-1, 3))
     return np.asarray(turned + X_WH[:, :3, 3])
@@ -82,25 +86,26 @@ def film_cameras(
     """Choose a camera for each frame.
 
     Args:
-        frames: of the film, F of them.
-        lines: of the log's motions.
-        scene: furniture, and regions that show where work is done.
+        frames: the F frames of the film.
+        lines: the log's line of each motion.
+        scene: for the furniture, and the regions, which show where work is done.
         robot: the robot.
         fps: pictures per second of film.
 
     Returns:
-        F cameras; the same object while the camera rests.
+        A camera for each frame; the same object while the camera rests.
     """
     shots = cut_shots(frames, lines, robot, fps)
     work = _work_centre(scene)
     rows: list[Array] = []
     for shot in shots:
         middle, distance, score = _judged(shot, frames, scene, robot, work)
-        if rows:  # the camera moves little
+        if rows:  # prefer a viewpoint close to the one before
             turned = np.abs(wrap(_AZIMUTH - rows[-1][3])) + np.abs(_ELEVATION - rows[-1][4])
             score = score - _TURN * turned
         best = int(score.argmax())
         rows.append(np.array([*middle, _AZIMUTH[best], _ELEVATION[best], np.log(distance)]))
+    # Middle, azimuth, elevation and the logarithm of the distance change smoothly between shots.
     track = np.array(rows)
     track[:, 3] = np.unwrap(track[:, 3])
     width = round(SWING * fps)
@@ -108,6 +113,7 @@ def film_cameras(
     eyes = track[:, :3] + np.exp(track[:, 5:]) * unit_vector(track[:, 3], track[:, 4])
     eyes = _raised_over(eyes, furniture_boxes(scene, frames.scene_q[0]), width)
     cameras: list[Camera] = []
+    # Rounding makes cameras equal that differ invisibly: the renderer is fast while one rests.
     for eye, target in zip(np.round(eyes, 4), np.round(track[:, :3], 4), strict=True):
         camera = Camera(eye, target)
         cameras.append(cameras[-1] if cameras and camera.same(cameras[-1]) else camera)
@@ -115,7 +121,7 @@ def film_cameras(
 
 
 def _work_centre(scene: Scene) -> Array:
-    """The mean position (3,) of all regions and items, where work is done."""
+    """The mean position (3,) of all regions and items, around which work is done, metres."""
     start = np.array([joint.start for joint in scene.joints])
     points = [
         (scene.body_pose(region.body, start) @ np.array([*box.mean(axis=0), 1.0]))[:3]
@@ -129,16 +135,27 @@ def _work_centre(scene: Scene) -> Array:
 def _judged(
     shot: Shot, frames: Frames, scene: Scene, robot: RobotModel, work: Array
 ) -> tuple[Array, float, Array]:
-    """The sphere of a shot's viewpoints: its middle (3,) and radius, m, and their scores (v,)."""
+    """The sphere on which the viewpoints of a shot lie, and a score for each viewpoint.
+
+    Args:
+        shot: the shot.
+        frames: the frames of the film.
+        scene, robot: they may hide the hand.
+        work: the middle of the workplace (3,), metres.
+
+    Returns:
+        The sphere's middle (3,) and radius, metres, and the scores (v,) of the viewpoints; the
+        largest is the best.
+    """
     moments = shot.spread(_SAMPLES)
     hands = grasp_centres(robot, frames.q[moments])  # (k, 3)
     origins = np.array([link_origins(robot, q) for q in frames.q[moments]])  # (k, m, 3)
     rooms = [furniture_boxes(scene, scene_q) for scene_q in frames.scene_q[moments]]
     paths = frames.items[moments][:, :, :3]  # (k, ni, 3)
-    things = paths[:, np.ptp(paths, axis=0).max(axis=1) > _MOVES].reshape(-1, 3)
+    moving = paths[:, np.ptp(paths, axis=0).max(axis=1) > _MOVES].reshape(-1, 3)
     # The chassis' origin is on the floor; without it, a working arm fills more of the picture.
     shown = origins if shot.drives else origins[:, 1:]
-    points = np.concatenate([hands, shown.reshape(-1, 3), things])
+    points = np.concatenate([hands, shown.reshape(-1, 3), moving])
     low, high = points.min(axis=0), points.max(axis=0)
     middle = 0.5 * (low + high)
     if not shot.drives:  # shift the view towards the hand
@@ -152,8 +169,9 @@ def _judged(
     score = -0.5 * np.abs(_ELEVATION - _PREFERRED_ELEVATION)
     for hand, joints, room in zip(hands, origins, rooms, strict=True):
         score += weight * visible_from(eyes, hand, room, joints)
-    for thing in things[:: max(1, len(things) // 4)]:
-        score += 0.15 * visible_from(eyes, thing, rooms[-1], origins[-1][:1])
+    for point in moving[:: max(1, len(moving) // 4)]:
+        score += 0.15 * visible_from(eyes, point, rooms[-1], origins[-1][:1])
+    # Keep away from furniture, as it stands at the beginning and at the end of the shot.
     close = np.minimum(rooms[0].distance(eyes), rooms[-1].distance(eyes))
     score -= 3.0 * (close < _CLEARANCE)
     # Look towards the workplace, with the room's open side behind the camera.
@@ -164,7 +182,7 @@ def _judged(
 
 
 def smoothed(track: Array, width: int) -> Array:
-    """Rows (F, k) averaged over ``width`` frames with a Hann window."""
+    """Rows (F, k), each averaged over ``width`` frames with a Hann window."""
     if width < 2:
         return track
     weights = np.hanning(width + 2)[1:-1]
@@ -175,7 +193,7 @@ def smoothed(track: Array, width: int) -> Array:
 
 
 def _raised_over(eyes: Array, furniture: Occluders, width: int) -> Array:
-    """Eyes (F, 3), raised where they would pass through furniture."""
+    """Eyes (F, 3), raised in steps of 5 cm where they would pass through furniture."""
     lift = np.zeros(len(eyes))
     for _ in range(60):
         inside = furniture.distance(eyes + lift[:, None] * (0.0, 0.0, 1.0)) < 0.5 * _CLEARANCE

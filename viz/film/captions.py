@@ -1,4 +1,4 @@
-"""Captions: the texts in each picture of a film, in a bar and in tags."""
+"""Captions: the texts in each picture of a film, in a bar at the bottom and in tags."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from galley.viz.render.view import Image
 Plans = Sequence[Sequence[str]]
 """The actions of a run's plan, then those of each recovery's plan."""
 EVENT_TIME = 1.2  # s for which the end of a motion is shown
-_EXPECTED = ("grip", "contact")  # beginnings of the ends that guards are meant to cause
+_EXPECTED = ("grip", "contact")  # an intended end of a guarded motion begins with one of these
 _BAR: Color = (20, 24, 30)
 _WHITE: Color = (250, 250, 250)
 _GREY: Color = (176, 186, 198)
@@ -31,11 +31,11 @@ _GREEN: Color = (110, 214, 140)
 _RED: Color = (255, 110, 96)
 _ALERT: Color = (205, 80, 10)
 _OPACITY = 205  # of 255
-_SMALLER = 0.8  # size of letters above the bar relative to those in it
-_TINY = 0.26  # height of the PDDL's letters relative to the bar
-_LEGIBLE = 9.0  # pixels, of letters
+_SMALLER = 0.8  # size of the letters above the bar relative to those in it
+_TINY = 0.26  # size of the letters of the PDDL action relative to the bar
+_LEGIBLE = 9.0  # pixels, the least size of letters that can be read
 _CAPITALS = 0.365  # half the height of capitals relative to the letters' size
-_TOO_MUCH = 1.5  # limits of the motors: more force than a grip has
+_TOO_MUCH = 1.5  # times the motors' limit: more force than a grip has
 
 
 @dataclass(frozen=True)
@@ -43,18 +43,19 @@ class Caption:
     """The texts of one picture; empty texts are not drawn.
 
     Attributes:
-        action: in the bar at the bottom, left, such as ``3/8  put the sugar box on the counter``.
-        phase: after it, such as ``approach``.
-        clock: at the bar's right end, such as ``12.4 s``.
-        badge: in a frame at the top right, such as ``2x speed``.
-        title: at the top left.
-        mode: small, before the clock: ``physics`` or ``kinematic``.
-        alert: on orange at the top left, under the title: ``recovery 1``.
-        event: just above the bar: how the last motion ended, ``close fingers: grip, 40 N``.
-        expected: whether the event was intended (green), or something went wrong (red).
-        force: N on a finger, at the right, above the bar; 0: not shown.
-        limit: N, of the fingers' motors, beside it.
-        pddl: small, under the action, in pictures of some height: ``(place sugar counter h1)``.
+        action: in the bar at the bottom left, such as ``3/8  put the sugar box on the counter``.
+        phase: after the action, such as ``approach``.
+        clock: at the right end of the bar, such as ``12.4 s``.
+        badge: in a tag at the top right, such as ``2x speed``.
+        title: in a tag at the top left.
+        mode: in small letters before the clock, ``physics`` or ``kinematic``.
+        alert: on orange at the top left, under the title, such as ``recovery 1``.
+        event: just above the bar, the end of the last motion: ``close fingers: grip, 40 N``.
+        expected: whether the event was intended (green) or something went wrong (red).
+        force: the force on a finger, N, above the bar at the right; 0 is not shown.
+        limit: the limit of the fingers' motors, N, beside the force.
+        pddl: the action in PDDL, in small letters under the action if they can be read there, such
+            as ``(place sugar counter h1)``.
     """
 
     action: str = ""
@@ -72,9 +73,10 @@ class Caption:
 
 
 def split_recovery(line: str) -> tuple[str, str]:
-    """Split the name of a recovery or a correction from a line of a log.
+    """Split the name of a recovery or a correction off a line of a log.
 
-    ``"recovery 1: (pick sugar burner h1) | reach"`` gives ``recovery 1`` and the rest.
+    ``"recovery 1: (pick sugar burner h1) | reach"`` gives ``recovery 1`` and the rest. Without a
+    recovery the name is empty.
     """
     match = RECOVERY.match(line)
     return (f"{match[1]} {match[2]}", line[match.end() :]) if match else ("", line)
@@ -83,13 +85,13 @@ def split_recovery(line: str) -> tuple[str, str]:
 def action_captions(
     lines: list[str], scene: Scene, plans: Plans = ()
 ) -> list[tuple[str, str, str]]:
-    """The action in words with its number, the action in PDDL, and the phase, for each motion.
+    """The texts for each motion: the action in words with its number, in PDDL, and the phase.
 
     Args:
         lines: the log's line of each motion.
         scene: for the names of objects.
-        plans: the actions of the plan and of each recovery's plan, by which actions are numbered;
-            without them, only actions with motions are counted.
+        plans: the actions of the plan and of each recovery's plan, which give the numbers. Without
+            them, only actions with motions are counted.
     """
     captions = []
     for recovery, motions in groupby(map(split_recovery, lines), key=lambda line: line[0]):
@@ -98,7 +100,7 @@ def action_captions(
         plan = [action for action, _ in groupby(action for action, _ in parts)]
         if number < len(plans):
             plan = [split_line(action)[0] for action in plans[number]]
-        following = 0  # index in the plan from which the next action is searched
+        following = 0  # index in the plan from which to search for the next action
         for action, same in groupby(parts, key=lambda part: part[0]):
             position = ""
             if action in plan[following:]:
@@ -110,7 +112,7 @@ def action_captions(
 
 
 def speed_badge(speed: float) -> str:
-    """The text ``2x speed``, or empty at real speed."""
+    """The text of the badge, such as ``2x speed``; empty at real speed."""
     return "" if abs(speed - 1.0) < 1e-9 else f"{speed:g}x speed"
 
 
@@ -120,9 +122,9 @@ def film_captions(
     """The caption of each picture of a film.
 
     Args:
-        log: of the run.
-        frames: of the film.
-        scene, robot: for names, and the fingers' forces with their limit.
+        log: the log of the run.
+        frames: the frames of the film.
+        scene, robot: for the names, and for the forces of the fingers and their limit.
         speed: seconds of log per second of film.
         plans: see ``action_captions``.
     """
@@ -158,9 +160,9 @@ def film_captions(
 
 
 def _ends(log: Log) -> list[tuple[float, str, bool]]:
-    """Time, text, and whether it was intended, of each early end of a motion, in order of time.
+    """The motions that ended early: time (s), text, and whether the end was intended, by time.
 
-    An end is not intended if the force was another one than expected, or a recovery follows.
+    An end is not intended if its force differs from the expected one, or if a recovery follows.
     """
     ends, recoveries = [], [split_recovery(str(line))[0] for line in log.motions]
     for k, why in enumerate(log.ends):
@@ -174,26 +176,27 @@ def _ends(log: Log) -> list[tuple[float, str, bool]]:
 
 
 def finger_force(log: Log, robot: RobotModel) -> Array:
-    """Normal force (T,), N, on the finger with the largest sum of its contact forces."""
+    """The normal force (T,), N: the sum of a finger's contacts, for the finger with the largest."""
     names = [str(name) for name in log.names]
     totals = [np.zeros(len(log.time))]
     force = np.nan_to_num(log.contact_force)
     for finger in (finger for hand in robot.hands for finger in hand.fingers):
         if finger in names:
-            mine = (log.contact_pair == names.index(finger)).any(axis=1)
+            rows = (log.contact_pair == names.index(finger)).any(axis=1)
             total = np.zeros(len(log.time))
-            np.add.at(total, log.contact_step[mine], force[mine])
+            np.add.at(total, log.contact_step[rows], force[rows])
             totals.append(total)
     return np.asarray(np.max(totals, axis=0))
 
 
 def caption_height(height: int) -> int:
-    """Height of the bar, pixels, for a picture of this height."""
+    """The height of the bar, pixels, in a picture of this height."""
     return max(28, round(0.075 * height))
 
 
 def draw_caption(picture: Image, caption: Caption) -> Image:
     """A copy of a picture (h, w, 3) with its caption drawn into it."""
+    # Only strips at the top and at the bottom have texts.
     drawn, bar = picture.copy(), caption_height(len(picture))
     strip = 3 * bar
     for part, write in ((drawn[:strip], _write_head), (drawn[-strip:], _write_foot)):
@@ -204,7 +207,7 @@ def draw_caption(picture: Image, caption: Caption) -> Image:
 
 
 def _write_head(pen: _Pen, c: Caption) -> None:
-    """Title, alert and badge, at the top of a picture."""
+    """Write title, alert and badge at the top of a picture."""
     top = pen.margin
     if c.badge:
         pen.tag(c.badge, top, 0.22, _ORANGE, _BAR, right=True)
@@ -216,7 +219,7 @@ def _write_head(pen: _Pen, c: Caption) -> None:
 
 
 def _write_foot(pen: _Pen, c: Caption) -> None:
-    """The bar at the bottom; event and force above it."""
+    """Write the bar at the bottom of a picture, with event and force above it."""
     if c.action or c.phase or c.clock:
         pen.bar_of(c)
     pen.size = round(_SMALLER * pen.size)
@@ -226,13 +229,14 @@ def _write_foot(pen: _Pen, c: Caption) -> None:
         limit = f" of {c.limit} N" if c.limit else ""
         taken = pen.tag(f"fingers {c.force} N{limit}", foot, 0.9, color, _BAR, right=True)
     if c.event:
+        # The event moves up by a line if there is no room for it beside the force.
         if pen.length(c.event) + 4 * pen.margin > pen.width - taken:
             foot -= pen.line + pen.margin // 2
         pen.tag(c.event, foot, 0.9, _GREEN if c.expected else _RED, _BAR)
 
 
 class _Pen:
-    """Draws texts of one size, and dark grounds, into a picture."""
+    """Draws texts of one size, and the coloured grounds behind them, into a picture."""
 
     def __init__(self, image: PilImage.Image, bar: int) -> None:
         self.draw = ImageDraw.Draw(image, "RGBA")
@@ -242,11 +246,11 @@ class _Pen:
 
     @property
     def line(self) -> int:
-        """Height of a tag, pixels."""
+        """The height of a tag, pixels."""
         return round(1.7 * self.size)
 
     def length(self, text: str, size: int | None = None) -> float:
-        """The length of a text, pixels."""
+        """The width of a text, pixels, in letters of ``size`` or the pen's size."""
         length: float = font(size or self.size).getlength(text)
         return length
 
@@ -259,7 +263,7 @@ class _Pen:
         size: int | None = None,
         anchor: str = "ls",
     ) -> None:
-        """Write a line whose capitals are centred at height ``middle``."""
+        """Write a line of text whose capitals are centred at height ``middle``, pixels."""
         size = size or self.size
         at = (round(x), round(middle + _CAPITALS * size))
         self.draw.text(at, text, fill=color, font=font(size), anchor=anchor)
@@ -270,7 +274,7 @@ class _Pen:
         self.draw.rectangle(corners, fill=(*color, _OPACITY))
 
     def fitted(self, text: str, room: float, size: int | None = None) -> str:
-        """The text, truncated with dots to a width of ``room`` pixels."""
+        """The text, cut off with dots if it is wider than ``room`` pixels."""
         if self.length(text, size) <= room:
             return text
         while text and self.length(text + "...", size) > room:
@@ -280,9 +284,10 @@ class _Pen:
     def tag(
         self, text: str, top: int, room: float, color: Color, ground: Color, *, right: bool = False
     ) -> float:
-        """A text on a coloured ground at one side, at most a share ``room`` of the width wide.
+        """Write a text on a coloured ground at the left or the right side of the picture.
 
-        Returns the width that it takes, pixels.
+        The text is at most a share ``room`` of the picture's width wide. Returns the width that the
+        tag takes, pixels.
         """
         text = self.fitted(text, room * self.width)
         across = self.length(text) + 2 * self.margin
@@ -292,9 +297,9 @@ class _Pen:
         return across + self.margin
 
     def bar_of(self, c: Caption) -> None:
-        """Action and phase, mode and clock at the bottom.
+        """Write the bar at the bottom: action and phase, mode and clock.
 
-        The PDDL stands in small letters under the words, unless it would be too small to be read.
+        The PDDL action is in small letters under the words, unless they would be too small to read.
         """
         top, margin, small = self.height - self.bar, round(0.4 * self.bar), round(0.75 * self.size)
         self.ground(0, top, self.width, self.bar, _BAR)

@@ -1,7 +1,7 @@
 """Resamples a log at the times of a film's pictures (frames) and cuts the film into shots.
 
-A shot is a part of a run that is filmed from one viewpoint: one step of an action, with the base
-either driving or not.
+A shot is a part of a run that is filmed from one viewpoint: one step of an action, or a part of it
+in which the base either drives or rests.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from galley.domain.frames import Array
 from galley.domain.log import Log
 from galley.robots.model import RobotModel
 
-_DRIVES = 0.05  # m or rad, from which on the base counts as driving
+_DRIVES = 0.05  # m or rad; if the base moves farther in a motion, it counts as driving
 _SHORTEST = 2.5  # s, at real speed; shorter shots are merged with a neighbour
-SEPARATOR = " | "  # between action and phase in a log's lines
+SEPARATOR = " | "  # between action and phase in the lines of a log
 
 
 @dataclass(frozen=True)
@@ -26,11 +26,11 @@ class Frames:
     """The state in each of F pictures.
 
     Attributes:
-        time: seconds of the log (F,).
+        time: time in the log (F,), s.
         q: robot configurations (F, n).
         scene_q: scene joint values (F, nj).
         items: item poses in the world (F, ni, 7).
-        motion: index of the current motion (F,).
+        motion: index of the current motion in the log (F,).
     """
 
     time: Array
@@ -41,13 +41,16 @@ class Frames:
 
 
 def frame_times(log: Log, fps: float, speed: float = 1.0, hold: float = 0.0) -> Array:
-    """Times (F,) in the log, seconds, of a film of all of it that then holds the last picture.
+    """The times (F,) in the log, s, of the pictures of a film of the whole log.
 
     Args:
-        log: with at least one sample.
+        log: a log with at least one sample.
         fps: pictures per second of film.
         speed: seconds of log per second of film.
-        hold: seconds of film to stay on the last picture.
+        hold: seconds of film for which the last picture stays at the end.
+
+    Raises:
+        ValueError: ``fps`` or ``speed`` is not positive, or ``hold`` is negative.
     """
     if fps <= 0 or speed <= 0 or hold < 0:
         raise ValueError(f"fps {fps} and speed {speed} must be positive, hold {hold} not negative")
@@ -58,15 +61,16 @@ def frame_times(log: Log, fps: float, speed: float = 1.0, hold: float = 0.0) -> 
 
 
 def resample(log: Log, robot: RobotModel, times: Array) -> Frames:
-    """Interpolate the log at ``times`` (F,), seconds, clipped to its duration.
+    """Interpolate the log at ``times`` (F,), s, clipped to its duration.
 
-    Joints and item positions are interpolated linearly (headings the shorter way round), item
-    orientations by slerp (K. Shoemake, Animating rotation with quaternion curves, 1985).
+    The interpolation is linear for joints and item positions (headings turn the shorter way round)
+    and spherical for item orientations (K. Shoemake, Animating rotation with quaternion curves,
+    1985).
     """
     t = np.clip(times, log.time[0], log.time[-1])
     after = np.clip(np.searchsorted(log.time, t, side="right"), 1, max(len(log.time) - 1, 1))
     before = after - 1
-    after = np.minimum(after, len(log.time) - 1)  # a log of one sample
+    after = np.minimum(after, len(log.time) - 1)  # for a log of one sample
     span = log.time[after] - log.time[before]
     u = np.where(span > 0, (t - log.time[before]) / np.where(span > 0, span, 1.0), 0.0)
     q = log.q.copy()
@@ -94,8 +98,9 @@ def slerp(a: Array, b: Array, u: Array) -> Array:
 
     Args:
         a, b: unit quaternions (..., 4).
-        u: shares in [0, 1], (..., 1).
+        u: shares (..., 1) of the way from ``a`` to ``b``, in [0, 1].
     """
+    # q and -q are the same rotation: take the one that is closer to a.
     cosine = (a * b).sum(axis=-1, keepdims=True)
     b = np.where(cosine < 0, -b, b)
     angle = np.arccos(np.clip(np.abs(cosine), 0.0, 1.0))
@@ -110,7 +115,13 @@ def slerp(a: Array, b: Array, u: Array) -> Array:
 
 @dataclass(frozen=True)
 class Shot:
-    """The frames of one step of an action, first to last inclusive; ``drives``: the base moves."""
+    """Consecutive frames that are filmed from one viewpoint: a step of an action.
+
+    Attributes:
+        first: the first frame.
+        last: the last frame, which is part of the shot.
+        drives: whether the base drives.
+    """
 
     first: int
     last: int
@@ -122,18 +133,18 @@ class Shot:
         return self.last - self.first + 1
 
     def spread(self, count: int) -> Array:
-        """At most ``count`` evenly spread frame numbers, ends included."""
+        """At most ``count`` frame numbers, evenly spread from the first to the last."""
         return np.unique(np.linspace(self.first, self.last, count).round().astype(int))
 
 
 def split_line(line: str) -> tuple[str, str]:
-    """Action and phase of a log's line: ``"(pick sugar burner h1) | approach"``."""
+    """The action and the phase in a line of a log such as ``(pick sugar burner h1) | approach``."""
     action, _, phase = line.partition(SEPARATOR)
     return action.strip().removeprefix("(").removesuffix(")"), phase.strip()
 
 
 def _step(line: str) -> str:
-    """The step of an action that a log's line belongs to: an action, or ``open drawer`` in it."""
+    """The step that a line of a log belongs to: the action, or a part of it (``open drawer``)."""
     action, phase = split_line(line)
     return f"{action} | {phase.partition(':')[0]}" if ":" in phase else action
 
@@ -142,8 +153,8 @@ def cut_shots(frames: Frames, lines: list[str], robot: RobotModel, fps: float) -
     """Cut a film into shots, in order, covering every frame.
 
     Args:
-        frames: of the film.
-        lines: of the log's motions.
+        frames: the frames of the film.
+        lines: the log's line of each motion.
         robot: the robot.
         fps: pictures per second of film.
     """
@@ -160,18 +171,21 @@ def cut_shots(frames: Frames, lines: list[str], robot: RobotModel, fps: float) -
         else:
             shots.append(Shot(int(start), int(end) - 1, drives))
         step = now
-    # The minimum shot length grows with the square root of the speed-up.
+    # The shortest shot allowed, in seconds of log, grows with the square root of the speed-up.
     speed = max(1.0, fps * float(np.median(np.diff(frames.time)))) if len(frames.time) > 1 else 1.0
     return _merged(shots, _SHORTEST * fps / np.sqrt(speed))
 
 
 def _merged(shots: list[Shot], shortest: float) -> tuple[Shot, ...]:
-    """The shots, each too short one merged with a neighbour."""
-    kept: list[Shot] = []
+    """The shots, with shots of fewer than ``shortest`` frames merged with the shot before or after.
+
+    The longer of the two decides whether the base drives.
+    """
+    merged: list[Shot] = []
     for shot in shots:
-        if kept and (shot.length < shortest or kept[-1].length < shortest):
-            longer = max(kept[-1], shot, key=lambda s: s.length)
-            kept[-1] = Shot(kept[-1].first, shot.last, longer.drives)
+        if merged and (shot.length < shortest or merged[-1].length < shortest):
+            longer = max(merged[-1], shot, key=lambda s: s.length)
+            merged[-1] = Shot(merged[-1].first, shot.last, longer.drives)
         else:
-            kept.append(shot)
-    return tuple(kept)
+            merged.append(shot)
+    return tuple(merged)

@@ -1,7 +1,7 @@
 """Films two runs of one robot in one scene: each by itself, and both side by side.
 
-Every picture is drawn once and used in two films. Each hand leaves a trace. Side by side, both runs
-share one clock; the one that ends first stands still.
+Every picture is drawn once and used in two films. A line shows the path of the hand so far. Side by
+side, both runs share one clock; the run that ends first stands still.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from galley.viz.film.video import FilmJob, FilmOptions, Progress, VideoInfo, dra
 from galley.viz.render.tags import Color
 from galley.viz.render.view import Camera, Image
 
-_HOLD = 1.5  # s to stay on the last picture
+_HOLD = 1.5  # s for which the last picture stays
 _SEAM = 2  # pixels to either side of the line between the halves
 _SEAM_COLOR = 235
-_OVERSAMPLE = 2  # traces are drawn larger, then reduced, for smooth edges
+_OVERSAMPLE = 2  # traces are drawn larger by this factor, then reduced, for smooth edges
 _TRACE_WIDTH = 1 / 150  # of the picture's height
 _RIM: Color = (20, 24, 30)
 
@@ -39,10 +39,12 @@ class Take:
     """One of the two runs.
 
     Attributes:
-        log: the run. path: of the film of this run alone.
-        title: such as ``RRT``. note: such as ``path 6.73 rad``.
-        color: red, green, blue, of the hand's trace.
-        warning: such as ``COLLIDES``, or empty.
+        log: the log of the run.
+        path: the file for the film of this run alone.
+        title: the name of the run, such as ``RRT``.
+        note: a remark, such as ``path 6.73 rad``.
+        color: the colour of the hand's trace: red, green, blue.
+        warning: a warning, such as ``COLLIDES``, or empty.
     """
 
     log: Log
@@ -62,17 +64,21 @@ def film_side_by_side(
     options: FilmOptions,
     progress: Progress | None = None,
 ) -> VideoInfo:
-    """Write three films of 16:9: each take's own, and ``path`` with the middle of both.
+    """Write three films in 16:9: one of each take, and one with the middle halves of both.
 
     Args:
-        camera: for all of them; the action should lie in the middle half of its picture.
-        options: ``fps``, ``height`` and ``speed`` count.
+        takes: the two runs.
+        scene, robot: the scene and the robot of both runs.
+        path: the file for the film with both runs side by side.
+        camera: the camera of all films. The action should be in the middle half of its picture.
+        options: only ``fps``, ``height`` and ``speed`` are used.
         progress: called with (pictures drawn, pictures to draw).
 
     Returns:
-        The film with both side by side.
+        The film with both runs side by side.
 
     Raises:
+        ValueError: the height is odd or not positive.
         RuntimeError: the scene could not be drawn, or the encoder failed.
     """
     path = Path(path)
@@ -99,6 +105,7 @@ def film_side_by_side(
         both = stack.enter_context(encoder(path, fps))
         pictures: list[Image] = [np.zeros((2, 4, 3), dtype=np.uint8)] * 2
         done = 0
+        # After the last picture of a run, its picture stays until the film with both ends.
         for k in range(count):
             halves = []
             for i, (take, job) in enumerate(zip(takes, jobs, strict=True)):
@@ -121,7 +128,7 @@ def film_side_by_side(
 
 
 def _clock(job: FilmJob, k: int) -> str:
-    """The clock in picture ``k``: the current time, or when the run was done."""
+    """The text of the clock in picture ``k``: the current time, or the duration of the run."""
     t = job.frames.time - job.frames.time[0]
     if k < job.count - 1:
         return f"{t[k]:.1f} s"
@@ -135,7 +142,7 @@ def middle(picture: Image) -> Image:
 
 
 def joined(left: Image, right: Image) -> Image:
-    """Two pictures of one size side by side, a line between them."""
+    """Two pictures of one size side by side, with a line between them."""
     both = np.concatenate([left, right], axis=1)
     seam = left.shape[1]
     both[:, seam - _SEAM : seam + _SEAM] = _SEAM_COLOR
@@ -143,9 +150,9 @@ def joined(left: Image, right: Image) -> Image:
 
 
 def draw_trace(picture: Image, points: Array, camera: Camera, color: Color) -> Image:
-    """A copy of a picture (h, w, 3) with the line through points (k, 3), metres, world frame.
+    """A copy of a picture (h, w, 3) with a line through points (k, 3), world frame, metres.
 
-    Nothing hides the line.
+    The line is drawn over everything else in the picture.
     """
     height, width = picture.shape[:2]
     pixels, _ = camera.project(points, width, height)

@@ -1,6 +1,7 @@
 """Films a log: several threads draw the pictures, an encoder writes them to an H.264 file.
 
-The rasteriser releases Python's lock while it draws, so threads run in parallel and share data.
+The rasteriser releases Python's global lock while it draws, so the threads run in parallel. They
+share the meshes.
 """
 
 from __future__ import annotations
@@ -39,26 +40,27 @@ from galley.viz.film.frames import Frames, frame_times, resample
 from galley.viz.render.renderer import Renderer
 from galley.viz.render.view import Camera, Image, furniture_boxes, unit_vector, visible_from
 
-CHUNK = 24  # consecutive frames that one worker draws: neighbours share most of their pixels
+CHUNK = 24  # consecutive frames that one worker draws, as neighbours share most of their pixels
 _LOOKAHEAD = 2  # chunks that each worker may be ahead of the encoder
-_SUFFIX = ".mp4"  # also of the partial file: the encoder chooses the format by it
+_SUFFIX = ".mp4"  # the partial file has it, too: the encoder chooses the format by the suffix
 _GIF = ".gif"
 _ENCODER_OPTIONS = ["-preset", "superfast", "-x264-params", "mbtree=1:rc-lookahead=10"]
-"""A third faster than ``veryfast``, files a fifth larger; ``superfast`` alone doubles them."""
+"""A third faster than ``veryfast``, with files a fifth larger; ``superfast`` alone doubles them."""
 
 DISTANCE = 0.65  # m from camera to hand
-# Of all directions that are tried, rad.
+# The directions from the hand to the camera that are tried, rad.
 _AZIMUTH = np.radians(np.tile(np.arange(-180.0, 180.0, 15.0), 5))
 _ELEVATION = np.radians(np.repeat([5.0, 15.0, 25.0, 38.0, 52.0], 24))
 _ROOM = 0.06  # m that the camera keeps from furniture
 _FOV = float(np.radians(34.0))
-_SAMPLES = 8  # frames by which a direction and a corner are chosen
-_VIEW = 2.5  # s of film, after which another direction may be taken
-_AROUND = 1.0  # s of film, before and after a contact, that the inset shows
-_FADE = 0.4  # s of film, before and after that
-_GAP = 3.5  # s of film, that the inset stays between two contacts
-_CALM = 0.6  # s of film, over which the hand's motion is smoothed
-_HEIGHT, _SHAPE = 0.36, 4 / 3  # share of the picture's height; width over height
+_SAMPLES = 8  # frames that decide on a direction and on a corner
+_VIEW = 2.5  # s of film after which the close-up may be from another direction
+_AROUND = 1.0  # s of film before and after a contact for which the inset is shown
+_FADE = 0.4  # s of film before and after that in which the inset fades
+_GAP = 3.5  # s of film, the longest gap between two contacts in which the inset stays
+_CALM = 0.6  # s of film over which the position of the hand is averaged
+# Of the inset: its share of the picture's height, and its width over its height.
+_HEIGHT, _SHAPE = 0.36, 4 / 3
 _RIM = (240, 240, 240)
 Progress = Callable[[int, int], None]
 Append = Callable[[Image], None]
@@ -70,8 +72,12 @@ class VideoInfo:
     """A finished film.
 
     Attributes:
-        path: the file. frames: number of pictures. fps: pictures per second of film.
-        width, height: pixels. duration_s: of the film. seconds: how long filming took.
+        path: the file of the film.
+        frames: number of pictures.
+        fps: pictures per second of film.
+        width, height: the size of the pictures, pixels.
+        duration_s: the duration of the film, s.
+        seconds: the time that filming took, s.
     """
 
     path: Path
@@ -89,12 +95,12 @@ class FilmOptions:
 
     Attributes:
         fps: pictures per second of film.
-        width, height: pixels, both even.
-        speed: seconds of the run per second of film; other than 1 is marked in the picture.
-        title: at the top left, or empty.
-        hold: seconds to stay on the last picture.
-        camera: fixed for the whole film; None: it follows the work.
-        workers: threads that draw; None: one per core.
+        width, height: the size of the pictures, pixels; both even.
+        speed: seconds of the run per second of film. A speed other than 1 is shown in the picture.
+        title: the text at the top left, or empty.
+        hold: seconds of film for which the last picture stays.
+        camera: a fixed camera for the whole film; None: the camera follows the action.
+        workers: threads that draw; None: one per core, at most 4.
     """
 
     fps: float = 25.0
@@ -109,7 +115,14 @@ class FilmOptions:
 
 @dataclass(frozen=True)
 class Inset:
-    """The close-up in one picture: its camera, corner and size in pixels, opacity in (0, 1]."""
+    """The close-up of the hand in one picture.
+
+    Attributes:
+        camera: the camera of the close-up.
+        left, top: the position of its top left corner in the picture, pixels.
+        width, height: its size, pixels.
+        opacity: in (0, 1]; with 1 the picture behind it is hidden.
+    """
 
     camera: Camera
     left: int
@@ -121,11 +134,15 @@ class Inset:
 
 @dataclass(frozen=True)
 class FilmJob:
-    """Everything that a film's pictures depend on.
+    """Everything that the pictures of a film depend on.
 
     Attributes:
-        frames: what is shown, F frames. cameras: (F). captions: (F), or empty for none.
-        insets: close-ups of the hand (F), or empty for none.
+        scene, robot: what to draw.
+        frames: the states in the F pictures.
+        cameras: a camera for each picture.
+        captions: a caption for each picture, or empty for no captions.
+        width, height: the size of the pictures, pixels.
+        insets: for each picture a close-up of the hand or None, or empty for no close-ups.
     """
 
     scene: Scene
@@ -155,16 +172,17 @@ def film(
     """Film a run from beginning to end. The file appears whole or not at all.
 
     Args:
-        log: the run.
-        scene, robot: what it ran on.
-        path: of the film, ending in ``.mp4``.
+        log: the log of the run.
+        scene, robot: the scene and the robot of the run.
+        path: the file for the film, ending in ``.mp4`` or ``.gif``.
         options: size, speed and so on; the defaults of ``FilmOptions`` if omitted.
         progress: called with (pictures done, total number of pictures).
-        plans: the actions of the plan and of each recovery's, to number them by
-            (``captions.action_captions``); without them, only those with motions are counted.
+        plans: the actions of the plan and of each recovery's plan, which number the actions (see
+            ``captions.action_captions``). Without them, only actions with motions are counted.
 
     Raises:
-        ValueError: an odd size, or a rate that is not positive.
+        ValueError: a side is odd or not positive, ``fps`` or ``speed`` is not positive, or
+            ``hold`` is negative.
         RuntimeError: the scene could not be drawn, or the encoder failed.
     """
     options = options or FilmOptions()
@@ -180,7 +198,7 @@ def film(
     else:
         cameras = (options.camera,) * len(frames.time)
     captions = film_captions(log, frames, scene, robot, speed, plans)
-    titled = tuple(replace(each, title=options.title) for each in captions)
+    titled = tuple(replace(caption, title=options.title) for caption in captions)
     job = FilmJob(scene, robot, frames, cameras, titled, width, height)
     pictures = draw_frames(replace(job, insets=film_insets(log, job, fps)), options.workers)
     with contextlib.closing(pictures), encoder(path, fps) as append:
@@ -193,7 +211,7 @@ def film(
 
 
 def viewpoint(log: Log, scene: Scene, robot: RobotModel) -> Camera:
-    """One camera that sees a whole short run well: the first of its film."""
+    """One camera for a whole short run: the first camera of its film."""
     fps = 25.0
     frames = resample(log, robot, frame_times(log, fps, 1.0, 0.0))
     lines = [str(line) for line in log.motions]
@@ -203,16 +221,16 @@ def viewpoint(log: Log, scene: Scene, robot: RobotModel) -> Camera:
 def draw_frames(job: FilmJob, workers: int | None = None) -> Generator[Image, None, None]:
     """Draw all pictures (height, width, 3) of a film, in order. Close the generator to end early.
 
-    Until the first picture is taken nothing else is drawn: with it imageio starts ffmpeg by a fork,
-    which ends OpenBLAS's threads, and a worker that multiplies matrices at that moment would wait
-    for them forever.
+    Other pictures are drawn only after the caller has taken the first one. With the first picture
+    imageio starts ffmpeg by a fork, which ends OpenBLAS's threads. A worker that multiplies
+    matrices at that moment would wait for those threads forever.
 
     Args:
         job: what to draw.
         workers: threads; None: one per available core, at most 4.
 
     Raises:
-        RuntimeError: a worker raised; the message says what.
+        RuntimeError: drawing failed; the message has the worker's error.
     """
     chunks = [range(s, min(s + CHUNK, job.count)) for s in range(1, job.count, CHUNK)]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
@@ -220,6 +238,7 @@ def draw_frames(job: FilmJob, workers: int | None = None) -> Generator[Image, No
     mine, cancelled = threading.local(), threading.Event()
 
     def draw(numbers: range) -> list[Image]:
+        """The pictures with these numbers, drawn by the thread's own renderer."""
         if not hasattr(mine, "renderer"):
             size = (job.width, job.height)
             mine.renderer = Renderer(job.scene, job.robot, *size, staged=True)
@@ -241,7 +260,7 @@ def draw_frames(job: FilmJob, workers: int | None = None) -> Generator[Image, No
 
 
 def _picture(job: FilmJob, renderer: Renderer, k: int) -> Image:
-    """The k-th picture (height, width, 3)."""
+    """Picture ``k`` (height, width, 3), with its close-up and its caption."""
     frames, inset = job.frames, job.insets[k] if job.insets else None
     state = (frames.q[k], frames.scene_q[k], frames.items[k])
     picture = renderer.render(*state, job.cameras[k])
@@ -252,6 +271,7 @@ def _picture(job: FilmJob, renderer: Renderer, k: int) -> Image:
 
 
 def _result(chunk: Future[list[Image]]) -> list[Image]:
+    """Wait for a worker's pictures, and turn its error into a RuntimeError."""
     try:
         return chunk.result()
     except Exception as error:
@@ -262,9 +282,9 @@ def _result(chunk: Future[list[Image]]) -> list[Image]:
 def encoder(path: Path | str, fps: float) -> Iterator[Append]:
     """Encode a film; yields the function that takes the next picture.
 
-    An H.264 file, index at the front, or an animated GIF where ``path`` ends in ``.gif``. It is
-    written under another name and renamed at the end of the block; if the block raises, it is
-    removed.
+    The film is an H.264 file with the index at the front, or an animated GIF if ``path`` ends in
+    ``.gif``. It is written under another name and renamed at the end of the block. If the block
+    raises, the file is removed.
 
     Raises:
         RuntimeError: the encoder failed.
@@ -280,14 +300,14 @@ def encoder(path: Path | str, fps: float) -> Iterator[Append]:
             with open(partial, "ab") as probe:  # raises by itself if the disk is full
                 probe.write(bytes(1 << 16))
             # The lines after the first repeat ffmpeg's command.
-            what = next(iter(str(error).splitlines()), "") or type(error).__name__
-            raise RuntimeError(f"the encoder failed: {what}") from error
+            cause = next(iter(str(error).splitlines()), "") or type(error).__name__
+            raise RuntimeError(f"the encoder failed: {cause}") from error
 
 
 def _check_readable(film: Path) -> None:
-    """Raise OSError unless ffmpeg finds a whole film: imageio ignores how its encoder ended.
+    """Raise OSError if the film is incomplete: imageio ignores the exit status of its encoder.
 
-    The packets are read, not decoded, which takes milliseconds.
+    ffmpeg reads the packets but doesn't decode them, which takes milliseconds.
     """
     from imageio_ffmpeg import get_ffmpeg_exe
 
@@ -299,16 +319,17 @@ def _check_readable(film: Path) -> None:
 
 @contextlib.contextmanager
 def _gif(path: Path, fps: float) -> Iterator[Append]:
-    """Write a GIF with Pillow: after a full disk, imageio's writer writes again when collected."""
+    """Write a GIF with Pillow: on a full disk, imageio's writer writes again when collected."""
     pictures: list[PilImage.Image] = []
     palette = PilImage.Palette.ADAPTIVE  # as ``save`` chooses it, in a third of the memory
-    yield lambda each: pictures.append(PilImage.fromarray(each).convert("P", palette=palette))
+    yield lambda image: pictures.append(PilImage.fromarray(image).convert("P", palette=palette))
     first, *rest = pictures
     first.save(path, save_all=True, append_images=rest, duration=1e3 / fps, loop=0)
 
 
 @contextlib.contextmanager
 def _h264(path: Path, fps: float) -> Iterator[Append]:
+    """Write an H.264 file with imageio, and check that it is complete."""
     import imageio.v2 as imageio  # slow to import, and not every run is filmed
 
     writer = imageio.get_writer(
@@ -324,17 +345,21 @@ def _h264(path: Path, fps: float) -> Iterator[Append]:
         output_params=[*_ENCODER_OPTIONS, "-crf", "20", "-movflags", "+faststart"],
     )
     with contextlib.closing(writer), warnings.catch_warnings():
-        # JAX warns of the fork that starts ffmpeg; it runs another program at once.
+        # JAX warns of the fork that starts ffmpeg. The child runs another program at once: no harm.
         warnings.filterwarnings("ignore", r"os\.fork", RuntimeWarning)
         yield writer.append_data
     _check_readable(path)
 
 
 def film_insets(log: Log, job: FilmJob, fps: float) -> tuple[Inset | None, ...]:
-    """The inset of each frame, or None: it shows while the hand, or the held item, has contacts.
+    """The inset of each frame, or None.
+
+    An inset is shown while the hand, or the held item, is in contact with something else. Contacts
+    that are close in time share an inset: an episode. It stays in one corner and fades in and out.
+    The direction of its camera may change every few seconds.
 
     Args:
-        log: of the run, with contacts.
+        log: the log of the run, with contacts.
         job: the film without insets.
         fps: pictures per second of film.
     """
@@ -345,42 +370,45 @@ def film_insets(log: Log, job: FilmJob, fps: float) -> tuple[Inset | None, ...]:
     episodes = np.split(on, np.flatnonzero(np.diff(on) > _GAP * fps) + 1) if len(on) else []
     fade = max(1, round(_FADE * fps))
     around = round(_AROUND * fps)
-    for each in episodes:
-        first, last = max(int(each[0]) - around, 0), min(int(each[-1]) + around, len(insets) - 1)
+    for hits in episodes:
+        first, last = max(int(hits[0]) - around, 0), min(int(hits[-1]) + around, len(insets) - 1)
         rows = np.arange(max(first - fade, 0), min(last + fade + 1, len(insets)))
-        every = grasp_centres(robot, frames.q[rows])
-        hands = smoothed(every, max(1, round(_CALM * fps))).round(3)
+        centres = grasp_centres(robot, frames.q[rows])
+        hands = smoothed(centres, max(1, round(_CALM * fps))).round(3)
         chosen = np.unique(np.linspace(first, last, _SAMPLES).round().astype(int))
-        seen = [job.cameras[k].project(every[[k - rows[0]]], *size)[0] for k in chosen]
+        seen = [job.cameras[k].project(centres[[k - rows[0]]], *size)[0] for k in chosen]
         left, top = _corner(np.concatenate(seen), *size)
-        way = np.zeros(3)
+        direction = np.zeros(3)
         for part in np.array_split(rows, max(1, round(len(rows) / (_VIEW * fps)))):
-            some = np.unique(np.linspace(part[0], part[-1], _SAMPLES).round().astype(int))
-            way = _best_direction(frames, some, scene, robot, way)
+            samples = np.unique(np.linspace(part[0], part[-1], _SAMPLES).round().astype(int))
+            direction = _best_direction(frames, samples, scene, robot, direction)
             for k in part.tolist():
                 away, hand = max(first - k, k - last, 0) / (fade + 1), hands[k - rows[0]]
-                camera = Camera(hand + DISTANCE * way, hand, _FOV)
+                camera = Camera(hand + DISTANCE * direction, hand, _FOV)
                 insets[k] = Inset(camera, left, top, *inset_size(job.height), 1.0 - away)
     return tuple(insets)
 
 
 def _touches(log: Log, scene: Scene, robot: RobotModel) -> NDArray[np.bool_]:
-    """Which of a log's contacts (c,) are of the hand, or of what it holds, with anything else."""
-    items = np.array([*(item.name for item in scene.items), ""])  # the last: none is held
+    """Which contacts of a log (c,) are between the hand, or an item in it, and something else.
+
+    Contacts with other parts of the robot don't count.
+    """
+    items = np.array([*(item.name for item in scene.items), ""])  # the last one: no item is held
     pairs, held = log.names[log.contact_pair], items[log.holds[log.contact_step]]  # (c, 2), (c, h)
     hands = [name for hand in robot.hands for name in (*hand.fingers, hand.palm)]
-    mine = np.isin(pairs, hands) | (pairs[:, :, None] == held[:, None]).any(axis=2)
-    others = ~mine & ~np.isin(pairs, robot.links)
-    return np.asarray(mine.any(axis=1) & others.any(axis=1))
+    own = np.isin(pairs, hands) | (pairs[:, :, None] == held[:, None]).any(axis=2)
+    others = ~own & ~np.isin(pairs, robot.links)
+    return np.asarray(own.any(axis=1) & others.any(axis=1))
 
 
 def inset_size(height: int) -> tuple[int, int]:
-    """Width and height of the inset, pixels, in a picture of this height."""
+    """The width and the height of the inset, pixels, in a picture of this height."""
     return round(_SHAPE * _HEIGHT * height), round(_HEIGHT * height)
 
 
 def draw_inset(picture: Image, inset: Inset, close: Image) -> Image:
-    """A copy of a picture (h, w, 3) with the close-up in its frame."""
+    """A copy of a picture (h, w, 3) with the close-up and the frame around it."""
     drawn = picture.copy()
     rim = max(1, round(inset.height / 120))
     framed = np.full((inset.height + 2 * rim, inset.width + 2 * rim, 3), _RIM, np.uint8)
@@ -390,6 +418,7 @@ def draw_inset(picture: Image, inset: Inset, close: Image) -> Image:
     top, left = max(inset.top - rim, 0), max(inset.left - rim, 0)
     part = drawn[top : top + len(framed), left : left + framed.shape[1]]
     framed = framed[: part.shape[0], : part.shape[1]]
+    # Blend with whole numbers: 256 is opaque, and 255 times 256 fits into 16 bits.
     share = np.uint16(round(256 * inset.opacity))
     part[:] = (part * (256 - share) + framed * share) >> 8
     return drawn
@@ -398,11 +427,11 @@ def draw_inset(picture: Image, inset: Inset, close: Image) -> Image:
 def _best_direction(
     frames: Frames, chosen: Array, scene: Scene, robot: RobotModel, before: Array
 ) -> Array:
-    """The direction (3,) from the hand in which it is seen best in the chosen frames.
+    """The direction (3,) from the hand to the camera that shows the hand best in chosen frames.
 
-    Best is where nothing stands between camera and hand, the palm's broad side is seen, so that
-    both fingers and what is between them show, and the camera looks down a little. It stays as it
-    was ``before`` (3,) where that is nearly as good.
+    In the best direction nothing hides the hand, the camera sees the palm's broad side, so that
+    both fingers and the item between them are visible, and it looks down a little. The direction
+    ``before`` (3,) is kept if it is nearly as good.
     """
     directions = unit_vector(_AZIMUTH, _ELEVATION)
     merit = len(chosen) * (directions @ before - 0.5 * np.abs(_ELEVATION - np.radians(20.0)))
@@ -414,14 +443,18 @@ def _best_direction(
         eyes, room = hand + DISTANCE * directions, furniture_boxes(scene, frames.scene_q[k])
         merit += 2.0 * visible_from(eyes, hand, room, origins)
         merit -= 3.0 * (room.distance(eyes) < _ROOM)
-        # From the side of the fingertips: on the other one is the hand itself.
+        # From the side of the fingertips: from behind, the hand itself hides them.
+        # Across the motion of the fingers, which is along y of the hand.
         merit -= np.abs(directions @ X_WH[:3, 1])
         merit -= 1.5 * np.maximum(-directions @ X_WH[:3, 2] - 0.3, 0.0)
     return np.asarray(directions[int(merit.argmax())])
 
 
 def _corner(hands: Array, width: int, height: int) -> tuple[int, int]:
-    """Left and top of the inset, pixels: in the corner that is farthest from the hand (k, 2)."""
+    """Left and top of the inset, pixels: the corner that is farthest from the hand.
+
+    ``hands`` are the pixels (k, 2) of the hand in sample frames.
+    """
     bar, (across, down) = caption_height(height), inset_size(height)
     margin, high = round(0.45 * bar), round(1.4 * bar)  # under the tags
     right, low = width - margin - across, height - 2 * bar - margin - down

@@ -1,4 +1,4 @@
-"""Triangle meshes with normals, colours and textures: of primitive shapes, and of files."""
+"""Triangle meshes with normals, colours and textures, made from primitive shapes or from files."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from galley.domain.frames import Array
 from galley.domain.meshes import MeshPart, read_parts
 
 _FACETS = 48  # around a cylinder or sphere
-_CREASE = np.radians(35.0)  # sharper edges are drawn as edges
+_CREASE = np.radians(35.0)  # an edge with a larger angle is a crease and is not smoothed
 MOST_TRIANGLES = 2500
-"""Of a simplified mesh; what has a texture is left as it is."""
-_SMALL = 200  # triangles of one colour, fewer of which are left as they are
-_SHADES = 32  # of a colour channel, by which triangles are grouped
+"""Triangles to which a mesh is simplified; those with a texture are left as they are."""
+_SMALL = 200  # triangles; if a colour has fewer, they are left as they are
+_SHADES = 32  # steps of a colour channel; triangles of one step are simplified together
 _FEW_TEXELS = 40  # a triangle with fewer gets one colour
 _UNIFORM = 12  # of 255; a triangle whose texture varies by less gets one colour
 _one_at_a_time = threading.Lock()
 Pixels = NDArray[np.uint8]
 Indices = NDArray[np.int32]
-# Of each face of a box, its outward normal and the direction of its picture's right.
+# For each face of a box: its outward normal, and the direction to the right of its picture.
 _BOX_FACES = (
     ((1, 0, 0), (0, 1, 0)),
     ((-1, 0, 0), (0, -1, 0)),
@@ -38,16 +38,17 @@ _BOX_FACES = (
 
 @dataclass(frozen=True)
 class VisualMesh:
-    """Triangles of one body, n points and t triangles.
+    """The triangles of one body: n points and t triangles.
 
     Attributes:
-        points, normals: (n, 3), in the body's frame, metres; a point on an edge occurs once for
-            each of its normals.
-        uvs: (n, 2), texture coordinates of each point, from the lower left.
-        triangles: (t, 3), indices of points, counterclockwise from outside.
-        colors: (t, 3), red, green, blue, 0 to 1.
-        pictures: (t,), index into ``textures``, or -1.
-        textures: pictures (h, w, 3), multiplied with the colours of the triangles.
+        points: (n, 3), in the body's frame, metres. A point on a crease occurs once for each of its
+            normals.
+        normals: (n, 3), the normal at each point, in the body's frame.
+        uvs: (n, 2), the texture coordinates of each point, from the lower left.
+        triangles: (t, 3), indices of points, counterclockwise as seen from outside.
+        colors: (t, 3), red, green and blue, 0 to 1.
+        pictures: (t,), for each triangle an index into ``textures``, or -1 without a texture.
+        textures: pictures (h, w, 3), which are multiplied by the colours of the triangles.
     """
 
     points: Array
@@ -59,7 +60,7 @@ class VisualMesh:
     textures: tuple[Pixels, ...] = ()
 
     def placed(self, X: Array, scale: ArrayLike = 1.0) -> VisualMesh:
-        """The mesh scaled by a positive number, or by one per axis (3,), then transformed by X."""
+        """The mesh scaled by a positive number, or by one per axis (3,), then moved by a pose X."""
         scale = np.asarray(scale, dtype=np.float64) * np.ones(3)
         normals = (self.normals / scale) @ X[:3, :3].T
         normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
@@ -70,7 +71,7 @@ class VisualMesh:
         return replace(self, colors=np.tile(np.array(color[:3]), (len(self.triangles), 1)))
 
     def only(self, chosen: NDArray[np.bool_]) -> VisualMesh:
-        """The triangles that are chosen (t,), with the points that they use."""
+        """The mesh of the ``chosen`` triangles (t,), with the points that they use."""
         used, index = np.unique(self.triangles[chosen], return_inverse=True)
         return replace(
             self,
@@ -84,7 +85,7 @@ class VisualMesh:
 
 
 def plain(points: Array, normals: Array, triangles: ArrayLike) -> VisualMesh:
-    """A white mesh without texture."""
+    """A white mesh without texture, from points (n, 3), normals (n, 3) and triangles (t, 3)."""
     indices = np.asarray(triangles, dtype=np.int32).reshape(-1, 3)
     return VisualMesh(
         np.asarray(points, dtype=np.float64).reshape(-1, 3),
@@ -97,7 +98,7 @@ def plain(points: Array, normals: Array, triangles: ArrayLike) -> VisualMesh:
 
 
 def joined(meshes: Sequence[VisualMesh]) -> VisualMesh:
-    """All meshes as one, in order."""
+    """All meshes as one mesh, with points, triangles and textures in order."""
     points = np.cumsum([0, *(len(mesh.points) for mesh in meshes)])
     textures = np.cumsum([0, *(len(mesh.textures) for mesh in meshes)])
     pictures = [
@@ -117,7 +118,7 @@ def joined(meshes: Sequence[VisualMesh]) -> VisualMesh:
 
 
 def shaded(points: Array, triangles: ArrayLike) -> VisualMesh:
-    """A white mesh of points (n, 3) and triangles (t, 3), smooth but for creases."""
+    """A white mesh of points (n, 3) and triangles (t, 3), with smooth shading except at creases."""
     import trimesh
 
     mesh = trimesh.Trimesh(points, triangles, process=False)
@@ -140,7 +141,7 @@ def box_mesh(size: ArrayLike) -> VisualMesh:
 
 @cache
 def _cube() -> VisualMesh:
-    """The mesh of a box, 2 m wide."""
+    """The mesh of a cube with sides of 2 m; ``box_mesh`` scales it."""
     points, normals, uvs = [], [], []
     for k, (normal, right) in enumerate(_BOX_FACES):
         n, r = np.array(normal), np.array(right)
@@ -166,7 +167,7 @@ def sphere_mesh(radius: float) -> VisualMesh:
 
 @cache
 def _round(kind: str) -> VisualMesh:
-    """A cylinder or a sphere of radius 1 m, the cylinder 1 m long."""
+    """A ``cylinder`` of radius 1 m and length 1 m, or a ``sphere`` of radius 1 m."""
     from trimesh import creation
 
     if kind == "cylinder":
@@ -177,7 +178,9 @@ def _round(kind: str) -> VisualMesh:
 
 
 def read_visual(path: Path | str) -> tuple[VisualMesh, bool]:
-    """The mesh in an OBJ or STL file, and whether it has its own colours; the latest are cached.
+    """Read the mesh in an OBJ or STL file, and whether the file gives colours.
+
+    The last 32 meshes are cached.
 
     Raises:
         ValueError: malformed contents; names the file.
@@ -185,17 +188,18 @@ def read_visual(path: Path | str) -> tuple[VisualMesh, bool]:
     """
     path = Path(path)
     with _one_at_a_time:  # a second thread waits for the cached result
-        return _kept(path, path.stat().st_mtime_ns if path.exists() else 0)
+        return _cached(path, path.stat().st_mtime_ns if path.exists() else 0)
 
 
 @lru_cache(maxsize=32)
-def _kept(path: Path, _: int) -> tuple[VisualMesh, bool]:
+def _cached(path: Path, _: int) -> tuple[VisualMesh, bool]:
+    """Read a file. Its modification time is an argument, so that a changed file is read again."""
     parts = read_parts(path)
     return _merged(joined(list(map(_drawn, parts)))), any(p.color is not None for p in parts)
 
 
 def _drawn(part: MeshPart) -> VisualMesh:
-    """The part in its colours, every corner of a triangle a point of its own."""
+    """A mesh of a file's part in its colours; every corner of a triangle is a point of its own."""
     corners = part.triangles.ravel()
     points = part.points[corners]
     a, b, c = points.reshape(-1, 3, 3).transpose(1, 0, 2)
@@ -211,9 +215,13 @@ def _drawn(part: MeshPart) -> VisualMesh:
 
 
 def textured(mesh: VisualMesh, texture: Pixels) -> VisualMesh:
-    """The mesh with a texture (h, w, 3), or its colour where it hardly varies within a triangle."""
+    """The mesh with a texture (h, w, 3).
+
+    A triangle in which the texture hardly varies gets its mean colour instead: drawing is faster.
+    """
     corners = mesh.uvs[mesh.triangles]
     samples = _sampled(texture, corners)
+    # The area of each triangle in the texture, in texels.
     (a, b), (c, d) = (corners[:, 1:] - corners[:, :1]).transpose(1, 2, 0)
     texels = 0.5 * np.abs(a * d - b * c) * texture.shape[0] * texture.shape[1]
     uniform = (np.ptp(samples, axis=1).max(axis=1) < _UNIFORM) | (texels < _FEW_TEXELS)
@@ -238,7 +246,7 @@ def _sampled(texture: Pixels, uvs: Array) -> Array:
 
 
 def picture(file: Path | str) -> Pixels:
-    """An image file's pixels (h, w, 3)."""
+    """The pixels (h, w, 3) of an image file: red, green, blue."""
     from PIL import Image  # few meshes have a texture
 
     with Image.open(file) as opened:
@@ -246,13 +254,13 @@ def picture(file: Path | str) -> Pixels:
 
 
 def _merged(mesh: VisualMesh) -> VisualMesh:
-    """The mesh with identical points merged."""
+    """The mesh with points merged whose position, normal and texture coordinates are equal."""
     from trimesh.grouping import unique_rows
 
     uvs = mesh.uvs.copy()
-    uvs[mesh.triangles[mesh.pictures < 0].ravel()] = 0.0  # no longer used
+    uvs[mesh.triangles[mesh.pictures < 0].ravel()] = 0.0  # not used without a texture
     rows = np.concatenate([mesh.points, mesh.normals, uvs], axis=1)
-    first, index = unique_rows(rows, keep_order=True)  # near in memory what is drawn in turn
+    first, index = unique_rows(rows, keep_order=True)  # points drawn in turn are near in memory
     return replace(
         mesh,
         points=mesh.points[first],
@@ -263,10 +271,11 @@ def _merged(mesh: VisualMesh) -> VisualMesh:
 
 
 def simplified(mesh: VisualMesh, most: int = MOST_TRIANGLES) -> VisualMesh:
-    """The mesh with at most about ``most`` triangles, shaded smoothly but for creases.
+    """The mesh with at most about ``most`` triangles, with smooth shading except at creases.
 
-    Triangles without texture are simplified colour by colour (M. Garland, P. Heckbert: Surface
-    simplification using quadric error metrics, 1997).
+    Triangles without texture are simplified colour by colour (M. Garland, P. Heckbert, Surface
+    simplification using quadric error metrics, 1997). Triangles with a texture are left as they
+    are.
     """
     bare = np.flatnonzero(mesh.pictures < 0)
     share = min(1.0, most / max(len(bare), 1))
@@ -274,8 +283,8 @@ def simplified(mesh: VisualMesh, most: int = MOST_TRIANGLES) -> VisualMesh:
     _, group = np.unique(shades, axis=0, return_inverse=True)
     parts = [mesh.only(mesh.pictures >= 0)]
     for k in range(int(group.max(initial=-1)) + 1):
-        mine = bare[group.ravel() == k]
-        points, triangles = _welded(mesh.points, mesh.triangles[mine])
+        rows = bare[group.ravel() == k]
+        points, triangles = _welded(mesh.points, mesh.triangles[rows])
         if share < 1.0 and len(triangles) > _SMALL:
             from fast_simplification import simplify
 
@@ -284,14 +293,15 @@ def simplified(mesh: VisualMesh, most: int = MOST_TRIANGLES) -> VisualMesh:
                     points.astype(np.float32), triangles, target_reduction=1.0 - share
                 )
         if len(triangles):
-            parts.append(shaded(points, triangles).painted(mesh.colors[mine].mean(axis=0).tolist()))
+            parts.append(shaded(points, triangles).painted(mesh.colors[rows].mean(axis=0).tolist()))
     return joined(parts)
 
 
 def _welded(points: Array, triangles: Array) -> tuple[Array, Array]:
-    """The triangles with points at the same place merged: (n, 3) and (t, 3)."""
+    """Points (n, 3) and triangles (t, 3) after merging points that are equal to a micrometre."""
     used, index = np.unique(triangles, return_inverse=True)
-    places, merged = np.unique(np.round(points[used], 6), axis=0, return_inverse=True)
+    positions, merged = np.unique(np.round(points[used], 6), axis=0, return_inverse=True)
     faces = merged.ravel()[index].reshape(-1, 3)
-    whole = (faces != np.roll(faces, 1, axis=1)).all(axis=1)  # no longer a triangle
-    return places, faces[whole]
+    # A triangle with two equal corners has no area: drop it.
+    proper = (faces != np.roll(faces, 1, axis=1)).all(axis=1)
+    return positions, faces[proper]

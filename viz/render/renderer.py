@@ -1,8 +1,9 @@
-"""A software renderer for triangle meshes: one core, no graphics library, no display.
+"""A software renderer for triangle meshes: it needs one core, no graphics library, no display.
 
-While the camera rests, static furniture is kept with its depths, and only the window around what
-moves is redrawn over a copy of it. Light is diffuse, from two lamps and the surroundings. Films and
-single pictures also have a room, and shadows of the first lamp.
+While the camera rests, the samples of the static furniture are kept with their depths, and only the
+window around the moving bodies is redrawn over a copy of them. The light is diffuse: it comes from
+two lamps and from the surroundings. Films and single pictures also have a room around the scene,
+and shadows of the first lamp.
 """
 
 from __future__ import annotations
@@ -13,63 +14,65 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from galley.compiled.annotations import Float, Int
 from galley.compiled.build import RENDERER, ensure
 from galley.domain.frames import Array, inverse
 from galley.domain.scene.model import Scene
 from galley.robots.model import RobotModel
-from galley.viz.render.meshes import Pixels, VisualMesh, joined, plain, simplified
+from galley.viz.render.meshes import Indices, Pixels, VisualMesh, joined, plain, simplified
 from galley.viz.render.scene_meshes import SceneMeshes
 from galley.viz.render.view import Camera, Image
 
-LAMP = (0.50, 0.30, 0.81)  # towards the lamp that lights the scene, in the world
+LAMP = (0.50, 0.30, 0.81)  # direction to the first lamp, in the world
 BACKGROUND = (0.86, 0.89, 0.92)
-_AMBIENT = 0.10
-_INTENSITY = 0.62  # of the lamp
-_CAMERA_LAMP = ((0.12, 0.18, 1.0), 0.52)  # likewise, in the camera's frame
-_FARTHEST = 1e6  # m
+_AMBIENT = 0.10  # intensity of the light from the surroundings
+_INTENSITY = 0.62  # of the first lamp
+# The second lamp: its direction in the camera's frame, and its intensity.
+_CAMERA_LAMP = ((0.12, 0.18, 1.0), 0.52)
+_FARTHEST = 1e6  # m; a body beyond this is an error
 _INVISIBLE = 2e-5  # m or rad: a fiftieth of a pixel at usual distances
-_MOST_TEXELS = 400  # a side of a texture: more would flicker in a film
-_PAD = 12  # pixels around what moved
-_STEP = 64  # windows grow to multiples of this
+_MOST_TEXELS = 400  # texels along a side of a texture: with more, a film would flicker
+_PAD = 12  # pixels to redraw around a body that moved
+_STEP = 64  # pixels; the window to redraw grows to multiples of this
 _NEAREST = 0.1  # m from the camera, within which projected corners are unreliable
-_LAMP_SIZE = 800  # pixels a side of the lamp's picture
-_CASTING = 1000  # triangles of each body there
-# Of the room around a scene: in films and pictures only.
-_SPACE = 2.5  # m from where the robot stands to a wall
-_TALL, _WIDE = 1.8, 1.5  # m, from which on something is a wall of the scene's own
-_BESIDE = 0.05  # m
-_ROOM_HEIGHT = 2.7  # m, at least
-_SKIRTING = 0.08  # m
-_PROUD = 0.005  # m between a wall and what is drawn on it
-_BELOW = 0.01  # m, of the floor under the scene's own
-_HUGE = 60.0  # m, of which no more is furnished with walls
-_WORK = 0.6  # m, height of the middle of what the lamp lights
-_REACH = 1.3  # m around places of items and robot
-_FAR = 100.0  # m from there to the lamp
+_LAMP_SIZE = 800  # pixels along a side of the lamp's picture
+_CASTING = 1000  # triangles of each body in the lamp's picture
+# The room around a scene, in films and single pictures only.
+_SPACE = 2.5  # m from the stances and the robot to a wall
+_TALL, _WIDE = 1.8, 1.5  # m; a solid taller and wider than this counts as the scene's own wall
+_BESIDE = 0.05  # m; a wall closer than this to the edge of the scene is its boundary
+_ROOM_HEIGHT = 2.7  # m, the least
+_SKIRTING = 0.08  # m, height of the skirting board
+_PROUD = 0.005  # m between a wall and its skirting board
+_BELOW = 0.01  # m from the scene's floor down to the room's
+_HUGE = 60.0  # m; the largest half side of the room, and of the lamp's picture
+_WORK = 0.6  # m, height of the point at which the lamp's picture is centred
+_REACH = 1.3  # m around items, stances and robot that the lamp's picture shows
+_FAR = 100.0  # m from that point to the lamp
 _FLOOR, _WALL, _FOOT = (0.66, 0.60, 0.53), (0.84, 0.82, 0.77), (0.93, 0.92, 0.89)
 _CEILING = (0.97, 0.97, 0.96)
+# The corners of a unit cube.
 _SIGNS = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
 
 
 @dataclass(frozen=True)
 class _Group:
-    """Bodies that are drawn together, as arrays in the order in which the kernel takes them.
+    """Bodies that are drawn together, as arrays in the order of the kernel's arguments.
 
     Attributes:
-        bodies: which of a scene's bodies they are.
-        points: points, their normals, and where each body's end.
-        triangles: triangles, their colours and pictures, and the points' place in these.
-        textures: sizes and beginnings of the pictures, and their texels.
-        seen: room for what ``place`` writes: points in the picture, and their light.
+        bodies: the rows of these bodies among all bodies of the scene.
+        points: points (n, 3), their normals (n, 3), and the end of each body's points (nb,).
+        triangles: triangles (t, 3), colours (t, 3), textures (t,), texture coordinates (n, 2).
+        textures: height, width and first texel of each texture (k, 3), and all texels (m, 3).
+        seen: written by ``place``: points in the picture (n, 6), and their light (n, 2).
     """
 
     bodies: slice
-    points: tuple[Any, Any, Any]
-    triangles: tuple[Any, Any, Any, Any]
-    textures: tuple[Any, Any]
-    seen: tuple[Any, Any]
+    points: tuple[Float, Float, Int]
+    triangles: tuple[Indices, Float, Indices, Float]
+    textures: tuple[Int, Float]
+    seen: tuple[Float, Float]
 
 
 class _View:
@@ -78,7 +81,8 @@ class _View:
     Attributes:
         size: width and height of the picture, pixels.
         camera: the camera of the samples; None before the first picture.
-        near, color: 1 / z and colour of each sample, as the kernel has them.
+        near: 1 / z of each sample (4 h, w), float32, see ``raster_kernel``.
+        color: the packed colour of each sample (4 h, w), uint32.
     """
 
     def __init__(self, kernel: Any, groups: tuple[_Group, ...], width: int, height: int) -> None:
@@ -89,26 +93,31 @@ class _View:
         self._background = np.uint32(r | g << 8 | b << 16)
         self.camera: Camera | None = None
         self.near, self.color = np.zeros(shape, np.float32), np.zeros(shape, np.uint32)
-        # The static furniture alone, while the camera rests: copying it is slow.
+        # The static furniture alone. It is only made when the camera rests, as copying it is slow.
         self._behind = (np.zeros(shape, np.float32), np.zeros(shape, np.uint32))
         self._behind_holds = False
-        self._corner = np.zeros((4, 6))  # the kernel's scratch
+        self._corner = np.zeros((4, 6))  # the kernel's working memory
 
     @property
-    def lens(self) -> Any:
-        """Focal length and the picture's middle (3,), pixels."""
+    def lens(self) -> Float:
+        """Focal length, and column and row of the picture's middle (3,), float32, pixels."""
         assert self.camera is not None
         width, height = self.size
         return np.array([self.camera.focal(height), 0.5 * width, 0.5 * height], dtype=np.float32)
 
-    def update(self, poses: Array, camera: Camera, points: Array) -> NDArray[np.int64]:
-        """Draw what has changed since the last call, and return the window (4,) that was redrawn.
+    def update(self, poses: Array, camera: Camera, points: Array) -> Int:
+        """Redraw the part of the picture that has changed since the last call.
 
         Args:
             poses: X_WB (nb, 4, 4) of all bodies.
             camera: the viewpoint.
-            points: corners (k, 3) in the world of the boxes of all bodies that moved.
+            points: corners (k, 3) in the world of the boxes around all bodies that moved, before
+                and after their motion.
+
+        Returns:
+            The window (4,) that was redrawn, pixels: left, top, right, bottom.
         """
+        # A new camera: draw everything, and don't make the copy of the furniture yet.
         if self.camera is None or not camera.same(self.camera):
             self.camera, self._behind_holds = camera, False
             window = np.array([0, 0, *self.size])
@@ -122,16 +131,18 @@ class _View:
                 self._draw_static(poses, *self._behind)
                 self._behind_holds = True
             part = np.s_[self._kernel.ROWS * top : self._kernel.ROWS * bottom, left:right]
-            self.near[part], self.color[part] = (each[part] for each in self._behind)
+            self.near[part], self.color[part] = (buffer[part] for buffer in self._behind)
         self._draw(self._moving, window, poses, self.near, self.color)
         return window
 
-    def _draw_static(self, poses: Array, near: Any, color: Any) -> None:
+    def _draw_static(self, poses: Array, near: Float, color: Any) -> None:
+        """Draw the static furniture into empty buffers, over the whole picture."""
         near.fill(0.0)
         color.fill(self._background)
         self._draw(self._static, np.array([0, 0, *self.size]), poses, near, color)
 
-    def _draw(self, group: _Group, window: Any, poses: Array, near: Any, color: Any) -> None:
+    def _draw(self, group: _Group, window: Int, poses: Array, near: Float, color: Any) -> None:
+        """Draw a group of bodies into sample buffers, within a window (4,)."""
         assert self.camera is not None
         X_CW = inverse(self.camera.X_WC)
         X_CB = np.ascontiguousarray((X_CW @ poses[group.bodies])[:, :3], dtype=np.float32)
@@ -153,8 +164,8 @@ class Renderer:
 
     Args:
         scene, robot: what to draw.
-        width, height: of the pictures, pixels.
-        staged: whether there is a room around the scene, and shadows.
+        width, height: the size of the pictures, pixels.
+        staged: whether to draw a room around the scene, and shadows.
     """
 
     def __init__(
@@ -173,7 +184,7 @@ class Renderer:
         self._close: _View | None = None
         self._lamp: _View | None = None
         if staged:
-            # The lamp sees backs: a surface does not shade itself then.
+            # The lamp's picture shows surfaces from behind, so that none shades itself.
             casting, *others = (_backs(mesh) for mesh in self._meshes.meshes)
             groups = _group([casting], slice(0, 1)), _group(others, slice(1, None))
             self._lamp = _View(raster_kernel, groups, _LAMP_SIZE, _LAMP_SIZE)
@@ -182,7 +193,7 @@ class Renderer:
         self._picture: Image = np.zeros((height, width, 3), dtype=np.uint8)
 
     def render(self, q: Array, scene_q: Array, items: Array, camera: Camera) -> Image:
-        """Draw one row of a log: a read-only picture (h, w, 3).
+        """Draw the state in one row of a log.
 
         Args:
             q: robot configuration (n,).
@@ -190,13 +201,16 @@ class Renderer:
             items: item poses (ni, 7): x, y, z, qx, qy, qz, qw.
             camera: the viewpoint.
 
+        Returns:
+            A read-only picture (h, w, 3).
+
         Raises:
             ValueError: a pose is infinite or NaN.
         """
         poses = self._meshes.poses(q, scene_q, items)
         if not (np.abs(poses) < _FARTHEST).all():
             raise ValueError("a body is infinitely far away, or its pose is NaN")
-        # Under physics bodies always vibrate; invisible motion is ignored.
+        # In physics simulation bodies always vibrate a little: ignore motion that is invisible.
         moved = np.abs(poses - self._poses).max(axis=(1, 2)) > _INVISIBLE
         before, self._poses = self._poses, np.where(moved[:, None, None], poses, self._poses)
         X = np.concatenate([before[moved], self._poses[moved]])
@@ -204,7 +218,7 @@ class Renderer:
         points = (corners @ X[:, :3, :3].transpose(0, 2, 1) + X[:, None, :3, 3]).reshape(-1, 3)
         if self._lamp is not None:
             self._lamp.update(self._poses, self._lamp_camera, points)
-            # A shadow ends on the floor.
+            # A body's shadow changes, too: it reaches down to the floor, along the lamp's rays.
             on_floor = points - np.array(LAMP) * points[:, 2:].clip(0.0) / LAMP[2]
             points = np.concatenate([points, on_floor])
         window = self._view.update(self._poses, camera, points)
@@ -213,19 +227,23 @@ class Renderer:
         return self._picture
 
     def close_up(self, camera: Camera, width: int, height: int) -> Image:
-        """Draw the last state from another viewpoint: a picture (height, width, 3)."""
+        """Draw the state of the last ``render`` from another viewpoint.
+
+        Returns:
+            A picture (height, width, 3).
+        """
         if self._close is None or self._close.size != (width, height):
             self._close = _View(self._kernel, self._groups, width, height)
-        self._close.camera = None  # to draw all
+        self._close.camera = None  # so that everything is drawn
         window = self._close.update(self._poses, camera, np.zeros((0, 3)))
         return self._finished(self._close, window, np.zeros((height, width, 3), dtype=np.uint8))
 
     def forget(self) -> None:
-        """Draw the next picture as if it were the first."""
+        """Draw the next picture as if it were the first, without use of earlier samples."""
         self._poses = np.full_like(self._poses, _FARTHEST)
 
-    def _finished(self, view: _View, window: Any, before: Image) -> Image:
-        """The picture (h, w, 3) of a view's samples, with shadows, of which a window changed."""
+    def _finished(self, view: _View, window: Int, before: Image) -> Image:
+        """A copy of a picture (h, w, 3) with a view's samples, with shadows, within a window."""
         lamp = self._lamp
         if lamp is not None and view.camera is not None:
             X_LC = inverse(self._lamp_camera.X_WC) @ view.camera.X_WC
@@ -240,28 +258,31 @@ class Renderer:
 
 
 def _backs(mesh: VisualMesh) -> VisualMesh:
+    """The mesh, simplified and turned inside out, for the lamp's picture."""
     mesh = simplified(mesh, _CASTING)
     return replace(mesh, triangles=mesh.triangles[:, ::-1])
 
 
 def _unit(direction: Array) -> Array:
+    """The vector (3,) divided by its length."""
     return direction / np.linalg.norm(direction)
 
 
 def _corners(mesh: VisualMesh) -> Array:
-    """Corners (8, 3) of a mesh's bounding box."""
+    """Corners (8, 3) of a mesh's bounding box, in the body's frame; zeros for an empty mesh."""
     if not len(mesh.points):
         return np.zeros((8, 3))
     return np.asarray(mesh.points.min(axis=0) + _SIGNS * np.ptp(mesh.points, axis=0))
 
 
 def _group(meshes: list[VisualMesh], bodies: slice) -> _Group:
+    """The group of these meshes, which belong to the rows ``bodies`` of all bodies."""
     mesh = joined(meshes)
     textures = [_reduced(texture) for texture in mesh.textures]
     sizes = np.array([texture.shape[:2] for texture in textures], dtype=np.int64).reshape(-1, 2)
     firsts = np.cumsum([0, *sizes.prod(axis=1)])[:-1]
     texels = np.concatenate([np.zeros((0, 3), np.float32), *(t.reshape(-1, 3) for t in textures)])
-    ends = np.cumsum([len(each.points) for each in meshes]).astype(np.int64)
+    ends = np.cumsum([len(body.points) for body in meshes]).astype(np.int64)
     f4, i4 = (partial(np.ascontiguousarray, dtype=kind) for kind in (np.float32, np.int32))
     return _Group(
         bodies,
@@ -272,8 +293,8 @@ def _group(meshes: list[VisualMesh], bodies: slice) -> _Group:
     )
 
 
-def _reduced(texture: Pixels) -> Any:
-    """A texture (h, w, 3), 0 to 1, halved until it has no more texels than are seen."""
+def _reduced(texture: Pixels) -> Float:
+    """A texture (h, w, 3), 0 to 1, halved until it has no more texels than a picture can show."""
     picture = texture.astype(np.float32) / 255.0
     while max(picture.shape) > _MOST_TEXELS:
         height, width = picture.shape[0] // 2, picture.shape[1] // 2
@@ -282,37 +303,39 @@ def _reduced(texture: Pixels) -> Any:
     return picture
 
 
-def window_around(points: Array, camera: Camera, width: int, height: int) -> NDArray[np.int64]:
-    """The window of a picture that holds points: left, top, right, bottom, pixels.
+def window_around(points: Array, camera: Camera, width: int, height: int) -> Int:
+    """The window of a picture that contains all points, with some space around them.
 
     Args:
-        points: (k, 3), metres, in the world.
-        camera: of the picture.
-        width, height: of the picture, pixels.
+        points: the points (k, 3), metres, in the world.
+        camera: the camera of the picture.
+        width, height: the size of the picture, pixels.
 
     Returns:
-        (4,), ends excluded; zeros if none lies within the picture; the whole picture if it would be
-        most of it.
+        Left, top, right and bottom (4,), pixels, ends excluded. Zeros if no point lies within the
+        picture; the whole picture if the window would be most of it, or a point is too close to the
+        camera to be projected.
     """
-    whole = np.array([0, 0, width, height])
+    full = np.array([0, 0, width, height])
     if not len(points):
-        return np.zeros_like(whole)
+        return np.zeros_like(full)
     pixels, depth = camera.project(points, width, height)
     if depth.min() < _NEAREST:
-        return whole
+        return full
     first = np.floor((pixels.min(axis=0) - _PAD) / _STEP) * _STEP
     last = np.ceil((pixels.max(axis=0) + _PAD) / _STEP) * _STEP
     window = np.concatenate([first, last]).clip(0, [width, height] * 2).astype(np.int64)
     size = window[2:] - window[:2]
     if (size <= 0).any():
-        return np.zeros_like(whole)
-    return window if size.prod() < 0.8 * width * height else whole
+        return np.zeros_like(full)
+    return window if size.prod() < 0.8 * width * height else full
 
 
 def room_mesh(scene: Scene) -> VisualMesh:
-    """Floor, walls and ceiling around a scene, each seen from inside only.
+    """Floor, walls and ceiling around a scene, each visible from inside only.
 
-    They end where the scene's own walls stand, if it has some, and have space for a camera.
+    On a side where the scene has its own wall, the room ends there; on other sides there is space
+    for a camera.
     """
     low, high = _bounds(scene)
     size = high - low
@@ -333,7 +356,7 @@ def room_mesh(scene: Scene) -> VisualMesh:
 
 
 def _bounds(scene: Scene) -> tuple[Array, Array]:
-    """Lower and upper corner (3,) of the room, world frame, metres."""
+    """The lower and the upper corner (3,) of the room, world frame, metres."""
     start = np.array([joint.start for joint in scene.joints])
     solids = [
         shape.bounds(scene.body_pose(body.name, start))
@@ -344,13 +367,13 @@ def _bounds(scene: Scene) -> tuple[Array, Array]:
     solids.append((scene.robot.q[[0, 1, 1]] * (1, 1, 0), scene.robot.q[[0, 1, 1]] * (1, 1, 0)))
     lower, upper = (np.array(corners) for corners in zip(*solids, strict=True))
     low, high = lower.min(axis=0), upper.max(axis=0)
-    stood = [each.lower[:2] for each in scene.stances] + [scene.robot.q[:2]]
+    stood = [stance.lower[:2] for stance in scene.stances] + [scene.robot.q[:2]]
     space_low = np.min(stood, axis=0) - _SPACE
-    space_high = np.max([each.upper[:2] for each in scene.stances] + stood, axis=0) + _SPACE
+    space_high = np.max([stance.upper[:2] for stance in scene.stances] + stood, axis=0) + _SPACE
     tall = upper[:, 2] - lower[:, 2] > _TALL
     for axis in (0, 1):
         wide = tall & (upper[:, 1 - axis] - lower[:, 1 - axis] > _WIDE)
-        if not (wide & (lower[:, axis] < low[axis] + _BESIDE)).any():  # no wall of its own there
+        if not (wide & (lower[:, axis] < low[axis] + _BESIDE)).any():  # no own wall
             low[axis] = min(low[axis], space_low[axis])
         if not (wide & (upper[:, axis] > high[axis] - _BESIDE)).any():
             high[axis] = max(high[axis], space_high[axis])
@@ -359,21 +382,21 @@ def _bounds(scene: Scene) -> tuple[Array, Array]:
 
 
 def _rectangle(corners: Array, inward: Array) -> VisualMesh:
-    """A rectangle (4, 3) that is seen from the side to which ``inward`` (3,) points."""
+    """The rectangle with these corners (4, 3), visible from the side to which ``inward`` points."""
     normal = np.cross(corners[1] - corners[0], corners[2] - corners[0])
     if normal @ inward < 0:
         corners = corners[::-1]
-    # Leant towards the lamp: a room's walls light each other, none is black.
+    # The normals lean towards the lamp. In a real room the walls light each other: none is black.
     leant = 0.8 * inward + 0.5 * np.array(LAMP)
     normals = np.tile(leant / np.linalg.norm(leant), (4, 1))
     return plain(corners, normals, [(0, 1, 2), (0, 2, 3)])
 
 
 def lamp_camera(scene: Scene) -> Camera:
-    """The lamp as a camera far away, which sees all that the robot can reach."""
-    places = [scene.robot.q[:2], *(item.X_WI[:2, 3] for item in scene.items)]
-    places += [corner[:2] for stance in scene.stances for corner in (stance.lower, stance.upper)]
-    low, high = np.min(places, axis=0), np.max(places, axis=0)
+    """The first lamp as a camera far away; its picture shows all that the robot can reach."""
+    points = [scene.robot.q[:2], *(item.X_WI[:2, 3] for item in scene.items)]
+    points += [corner[:2] for stance in scene.stances for corner in (stance.lower, stance.upper)]
+    low, high = np.min(points, axis=0), np.max(points, axis=0)
     middle = np.array([*(0.5 * (low + high)), _WORK])
     radius = min(0.5 * float(np.linalg.norm(high - low)) + _REACH, _HUGE)
     away = _FAR * np.array(LAMP) / np.linalg.norm(LAMP)

@@ -30,20 +30,22 @@ from galley.viz.render.meshes import (
 
 logger = logging.getLogger(__name__)
 _GREY = (0.7, 0.7, 0.7)
-_AXIS = 0.1  # m, length of a frame's drawn axes
-# Triangles of a link that is drawn as it is. Where black covers lie close upon white parts, as on
-# links of 22,000 that we ship, the white would poke through a simplified mesh.
+_AXIS = 0.1  # m, length of the axes that are drawn for a frame
+# Links with more triangles than this are simplified. Links that we ship have 22,000: their black
+# covers lie close to white parts, which would poke through a simplified mesh.
 _MOST_OF_LINK = 25_000
 
 
 class SceneMeshes:
-    """The bodies of a scene with its robot: first all static furniture as one body, then the rest.
+    """The bodies of a scene with its robot, to be drawn.
 
-    Links with many triangles are simplified, as drawing time is proportional to their number.
+    The first body is all static furniture. Then come the moving furniture, the robot's links and
+    the items. Links with many triangles are simplified, as drawing time is proportional to their
+    number.
 
     Attributes:
-        meshes: one per body, in the body's own frame.
-        names: of each body, as logs have it; empty for the static furniture.
+        meshes: a mesh for each body, in the body's own frame.
+        names: the name of each body as in logs; empty for the static furniture.
     """
 
     def __init__(self, scene: Scene, robot: RobotModel) -> None:
@@ -70,7 +72,7 @@ class SceneMeshes:
         self.names: tuple[str, ...] = ("", *self._moving, *links, *items)
 
     def poses(self, q: Array, scene_q: Array, items: Array) -> Array:
-        """X_WB (nb, 4, 4) of every body, for one row of a log (see ``Renderer.render``)."""
+        """The pose X_WB (nb, 4, 4) of each body, for one row of a log (see ``Renderer.render``)."""
         X_WF = self._tree.poses(q)
         return np.array(
             [
@@ -83,10 +85,11 @@ class SceneMeshes:
 
 
 def for_display(robot: RobotModel, shapes: bool = False) -> RobotModel:
-    """The robot with the axes of hand and grasp frame (x red, y green, z blue), to be drawn.
+    """The robot with axes drawn at the hand frame and the grasp frame: x red, y green, z blue.
 
     Args:
-        shapes: draw its collision shapes in place of what it looks like.
+        robot: the robot.
+        shapes: whether to draw its collision shapes instead of its visual meshes.
     """
     root = ET.fromstring(robot.urdf)
     if shapes:
@@ -111,6 +114,7 @@ def for_display(robot: RobotModel, shapes: bool = False) -> RobotModel:
 
 
 def _text(values: Array) -> str:
+    """Numbers separated by spaces, as in a URDF."""
     return " ".join(map(str, values.tolist()))
 
 
@@ -134,27 +138,28 @@ def _simple(kind: str, size: Sequence[float] | Array) -> VisualMesh:
     return sphere_mesh(size[0]) if kind == "sphere" else cylinder_mesh(size[0], size[1])
 
 
-@lru_cache(maxsize=8)  # each thread of a film, and each camera of an episode, asks again
+@lru_cache(maxsize=8)  # each thread of a film, and each camera of an episode, calls this
 def link_meshes(urdf: str) -> Mapping[str, VisualMesh]:
-    """The mesh of every link with a visual, in the link's frame; simplified if it is large."""
+    """The mesh of every link with a visual, in the link's frame; a large mesh is simplified."""
     root = ET.fromstring(urdf)
     colors = {
         material.get("name", ""): _rgb(material)
         for material in root.iter("material")
         if material.find("color") is not None
     }
-    found: dict[str, VisualMesh] = {}
+    links: dict[str, VisualMesh] = {}
     for link in root.iter("link"):
         parts = [_visual(visual, colors) for visual in link.findall("visual")]
         meshes = [mesh for mesh in parts if mesh is not None]
         if meshes:
             mesh = joined(meshes)
             large = len(mesh.triangles) > _MOST_OF_LINK
-            found[link.get("name", "")] = simplified(mesh, _MOST_OF_LINK) if large else mesh
-    return found
+            links[link.get("name", "")] = simplified(mesh, _MOST_OF_LINK) if large else mesh
+    return links
 
 
 def _rgb(material: ET.Element) -> tuple[float, ...]:
+    """The colour of a material: red, green and blue, 0 to 1; grey if it has none."""
     color = material.find("color")
     return tuple(_numbers("" if color is None else color.get("rgba", "")))[:3] or _GREY
 
@@ -184,4 +189,5 @@ def _visual(visual: ET.Element, colors: dict[str, tuple[float, ...]]) -> VisualM
 
 
 def _numbers(text: str) -> list[float]:
+    """The numbers in a text, separated by spaces."""
     return [float(word) for word in text.split()]

@@ -1,9 +1,10 @@
 """Labelled pictures of a scene at its start, and at the end of a run.
 
-``draw_scene``: left, the room from the robot's side; right, from above, without overhead furniture.
-``draw_end``: final poses of robot, drawers and items.
-``draw_state``: one state, with what is in the way marked.
-``draw_robot``: a robot alone.
+- ``draw_scene``: on the left the room from the robot's side; on the right the room from above,
+  without overhead furniture
+- ``draw_end``: the final poses of robot, drawers and items
+- ``draw_state``: one state, with the obstacles marked
+- ``draw_robot``: a robot alone
 """
 
 from __future__ import annotations
@@ -34,17 +35,17 @@ _STANCES: tuple[Color, ...] = ((93, 173, 226), (236, 112, 99), (187, 143, 206), 
 _ROBOT: Color = (245, 130, 49)
 _HANDLE: Color = (220, 120, 220)
 _MARKED: Color = (230, 74, 25)
-_OVERHEAD = 0.35  # m above the highest region, from which on furniture is left out from above
-_WIDTH, _HEIGHT = 1280, 720  # of the picture in draw_end
-_NEAREST = 1.3  # m from the items
-_SHARE = 0.45  # of a picture, at each side of its middle, that a camera fills
-_ABOVE = np.array([0.0, 0.0, 0.02])  # m, of where a region is looked at
-_OVERHEAD_SPACE = np.array([0.0, 0.0, 0.5])  # m above all that a picture must show
+_OVERHEAD = 0.35  # m above the highest region; the view from above omits higher furniture
+_WIDTH, _HEIGHT = 1280, 720  # pixels, of the picture of draw_end
+_NEAREST = 1.3  # m from the camera to the marked items, and more for large ones
+_SHARE = 0.45  # of a picture's side, from its middle, that the points to show may fill
+_ABOVE = np.array([0.0, 0.0, 0.02])  # m, from a region's surface to the point to be seen
+_OVERHEAD_SPACE = np.array([0.0, 0.0, 0.5])  # m to show above everything else
 _TOP_FOV = float(np.radians(32.0))
 State = tuple[Array, Array, Array]
 """Joints (n,), scene joints (nj,) and item poses (ni, 7), as in a log."""
-_Named = tuple[str, Array, Color]  # a name, the point (3,) that it stands at, and its colour
-_Thing = TypeVar("_Thing", Body, Item)
+_Named = tuple[str, Array, Color]  # a name, the points that it marks (m, in the world), its colour
+_Solid = TypeVar("_Solid", Body, Item)
 
 
 def draw_scene(
@@ -54,8 +55,8 @@ def draw_scene(
 
     Args:
         scene, robot: what to draw.
-        path: of the picture; it appears whole or not at all.
-        width, height: of the whole picture, pixels.
+        path: the PNG file; it appears whole or not at all.
+        width, height: the size of the whole picture, pixels.
 
     Raises:
         BadInput: ``path`` can't be written.
@@ -76,7 +77,9 @@ def draw_scene(
 
 
 def draw_robot(scene: Scene, robot: RobotModel, path: Path | str) -> None:
-    """Write a picture of a robot alone as PNG: as it looks, and by its collision shapes.
+    """Write a picture of a robot alone as PNG, at the scene's start configuration.
+
+    On the left is the robot as it looks, on the right its collision shapes.
 
     Raises:
         BadInput: ``path`` can't be written.
@@ -89,7 +92,7 @@ def draw_robot(scene: Scene, robot: RobotModel, path: Path | str) -> None:
 
 
 def robot_camera(robot: RobotModel, Q: Array, heading: float) -> Camera:
-    """From the left of a heading (rad), with all of a robot at Q (m, n) in the picture."""
+    """A camera to the left of a heading (rad) that shows the robot in configurations Q (m, n)."""
     tree, links = read_tree(robot.urdf, robot.joints), (*robot.links, robot.palm)
     points = np.array([tree.link_pose(link, q)[:3, 3] for q in Q for link in links])
     away = unit_vector(np.array(heading + 0.7), np.array(0.4))
@@ -97,12 +100,12 @@ def robot_camera(robot: RobotModel, Q: Array, heading: float) -> Camera:
 
 
 def draw_end(scene: Scene, robot: RobotModel, states: Path | str, path: Path | str) -> None:
-    """Write a picture of a run's final state as PNG; of the start if nothing was executed.
+    """Write a picture of a run's final state as PNG, or of its start if nothing was executed.
 
     Args:
-        scene, robot: what it ran on.
-        states: the run's log, if there is one.
-        path: of the picture; it appears whole or not at all.
+        scene, robot: the scene and the robot of the run.
+        states: the file of the run's log; it need not exist.
+        path: the PNG file; it appears whole or not at all.
 
     Raises:
         BadInput: ``path`` can't be written, or the log can't be read.
@@ -122,13 +125,14 @@ def draw_end(scene: Scene, robot: RobotModel, states: Path | str, path: Path | s
 def draw_state(
     scene: Scene, robot: RobotModel, at: State, width: int, height: int, marked: Sequence[str] = ()
 ) -> PilImage.Image:
-    """A picture of one state, from where most items and regions are seen.
+    """A picture of one state, from the direction in which most items and regions are visible.
 
     Args:
         scene, robot: what to draw.
         at: the state.
-        width, height: of the picture, pixels.
-        marked: bodies and items to colour and name; the camera moves near to them.
+        width, height: the size of the picture, pixels.
+        marked: names of bodies and items to colour and label as in the way. The camera moves close
+            to them.
     """
     camera, named = front_camera(scene, width, height), []
     if marked:
@@ -144,7 +148,7 @@ def draw_state(
 
 
 def start_of(scene: Scene) -> State:
-    """The state at the start."""
+    """The state at the start of a scene: robot, scene joints and items as its file has them."""
     joints = np.array([joint.start for joint in scene.joints], dtype=np.float64)
     items = np.array([to_pose7(item.X_WI) for item in scene.items]).reshape(-1, 7)
     return scene.robot.q, joints, items
@@ -153,34 +157,35 @@ def start_of(scene: Scene) -> State:
 def _drawn(
     scene: Scene, robot: RobotModel, at: State, camera: Camera, width: int, height: int
 ) -> PilImage.Image:
+    """A picture of one state, with a room around the scene and with shadows."""
     drawer = Renderer(scene, robot, width, height, staged=True)
     return PilImage.fromarray(drawer.render(*at, camera))
 
 
 def _around(low: Array, high: Array, away: Array) -> Camera:
-    """A camera that sees all between two corners (3,), from a direction (3,)."""
+    """A camera that shows the box between two corners (3,), from the direction ``away`` (3,)."""
     middle = 0.5 * (low + high)
     distance = _NEAREST + 1.3 * float(np.linalg.norm(high - low))
     return Camera(middle + distance * away, middle)
 
 
 def _colored(scene: Scene, names: Sequence[str]) -> Scene:
-    """The scene with some bodies and items in the colour of what is in the way."""
+    """The scene with the named bodies and items in the colour that marks obstacles."""
     red, green, blue = (part / 255.0 for part in _MARKED)
 
-    def painted(thing: _Thing) -> _Thing:
-        if thing.name not in names:
-            return thing
+    def painted(solid: _Solid) -> _Solid:
+        if solid.name not in names:
+            return solid
         color = (red, green, blue, 1.0)
-        shapes = (replace(shape, color=color, texture=None) for shape in thing.shapes)
-        return replace(thing, shapes=tuple(shapes))
+        shapes = (replace(shape, color=color, texture=None) for shape in solid.shapes)
+        return replace(solid, shapes=tuple(shapes))
 
     bodies, items = map(painted, scene.bodies), map(painted, scene.items)
     return replace(scene, bodies=tuple(bodies), items=tuple(items))
 
 
 def _bounds(scene: Scene, name: str, at: State) -> Array:
-    """Corners (2, 3) of a body's or an item's box in the world, metres."""
+    """Lower and upper corner (2, 3) of the box around a body or an item, in the world, metres."""
     if name in scene.item_index:
         X, shapes = from_pose7(at[2][scene.item_index[name]]), scene.item(name).shapes
     else:
@@ -189,35 +194,35 @@ def _bounds(scene: Scene, name: str, at: State) -> Array:
     return np.stack([boxes[:, 0].min(axis=0), boxes[:, 1].max(axis=0)])
 
 
-def _heading(scene: Scene, place: Array) -> float:
-    """Direction of the robot's start from a place (3,), rad about the vertical."""
-    back = scene.robot.q[:2] - place[:2]
+def _heading(scene: Scene, point: Array) -> float:
+    """The direction from a point (3,) to the robot's start, rad about the vertical."""
+    back = scene.robot.q[:2] - point[:2]
     return float(np.arctan2(back[1], back[0])) if np.linalg.norm(back) > 0.1 else 0.0
 
 
 def _areas(scene: Scene) -> list[_Named]:
-    """Name, corners (4, 3) in the world and colour of every region's boxes and every stance."""
-    found = []
+    """Name, corners (4, 3) in the world and colour of each box of the regions and each stance."""
+    areas = []
     for region in scene.regions:
         X = scene.body_pose(region.body, start_of(scene)[1])
         for box in region.boxes:
             corners = _floor(box[0, :2], box[1, :2], box[0, 2]) @ X[:3, :3].T + X[:3, 3]
-            found.append((f"region {region.name}", corners, _REGION))
+            areas.append((f"region {region.name}", corners, _REGION))
     for k, stance in enumerate(scene.stances):
         color = _STANCES[k % len(_STANCES)]  # stances overlap: each has its own colour
         corners = _floor(stance.lower[:2], stance.upper[:2], 0.004)
-        found.append((f"stance {stance.name}", corners, color))
-    return found
+        areas.append((f"stance {stance.name}", corners, color))
+    return areas
 
 
 def _floor(low: Array, high: Array, z: float) -> Array:
-    """The corners (4, 3) of a rectangle at a height, in order."""
+    """The corners (4, 3) of a horizontal rectangle at height ``z``, in order around it, metres."""
     (x0, y0), (x1, y1) = low, high
     return np.array([[x0, y0, z], [x1, y0, z], [x1, y1, z], [x0, y1, z]])
 
 
 def _extent(scene: Scene) -> Array:
-    """Points (k, 3) that the picture must show, with space for overhead furniture."""
+    """Points (k, 3) in the world that the picture must show, with space for overhead furniture."""
     x, y, _ = scene.robot.q[:3]
     points = np.concatenate(
         [
@@ -231,7 +236,7 @@ def _extent(scene: Scene) -> Array:
 
 
 def front_camera(scene: Scene, width: int, height: int) -> Camera:
-    """From behind the robot's start, from the direction that sees most items and regions."""
+    """A camera behind the robot's start, in the direction that sees most items and regions."""
     points = _extent(scene)
     middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
     goals = [corners.mean(axis=0) + _ABOVE for _, corners, c in _areas(scene) if c == _REGION]
@@ -246,7 +251,10 @@ def front_camera(scene: Scene, width: int, height: int) -> Camera:
 
 
 def top_camera(scene: Scene, width: int, height: int) -> Camera:
-    """From straight above (all but a hair), the work at the top of the picture."""
+    """A camera above the scene; the work is at the top of the picture.
+
+    It is 5 cm off the vertical, as a camera can't look straight along ``up``.
+    """
     points = _extent(scene)
     middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
     camera = Camera(middle + np.array([0.05, 0.0, 6.0]), middle, fov=_TOP_FOV)
@@ -254,7 +262,7 @@ def top_camera(scene: Scene, width: int, height: int) -> Camera:
 
 
 def _fitted(camera: Camera, points: Array, width: int, height: int) -> Camera:
-    """The camera moved along its line of sight until all points just lie within the picture."""
+    """The camera, moved along its line of sight until points (k, 3) just fit into the picture."""
     X_WC = camera.X_WC
     right, down, ahead = ((points - camera.position) @ X_WC[:3, :3]).T
     focal = camera.focal(height) / _SHARE
@@ -264,7 +272,7 @@ def _fitted(camera: Camera, points: Array, width: int, height: int) -> Camera:
 
 
 def without_overhead(scene: Scene) -> Scene:
-    """The scene without bodies that hang over all regions, and what they carry."""
+    """The scene without bodies that hang above all regions, or that are attached to such bodies."""
     start = start_of(scene)[1]
     tops = [corners[:, 2].max() for _, corners, c in _areas(scene) if c == _REGION]
     limit = max(tops, default=1.0) + _OVERHEAD
@@ -273,11 +281,11 @@ def without_overhead(scene: Scene) -> Scene:
         X_WB = scene.body_pose(body.name, start)
         if min((shape.bounds(X_WB)[0][2] for shape in body.shapes), default=0.0) > limit:
             high.add(body.name)
-    kept = tuple(b for b in scene.bodies if not high & set(scene.chain(b.name)))
-    names, joints = {b.name for b in kept} | {WORLD}, {b.joint for b in kept}
+    low = tuple(b for b in scene.bodies if not high & set(scene.chain(b.name)))
+    names, joints = {b.name for b in low} | {WORLD}, {b.joint for b in low}
     return replace(
         scene,
-        bodies=kept,
+        bodies=low,
         joints=tuple(j for j in scene.joints if j.name in joints),
         regions=tuple(r for r in scene.regions if r.body in names),
         handles=tuple(h for h in scene.handles if h.body in names),
@@ -285,7 +293,7 @@ def without_overhead(scene: Scene) -> Scene:
 
 
 def _outline(picture: PilImage.Image, scene: Scene, camera: Camera) -> None:
-    """Lay regions and stances over the picture as tinted areas."""
+    """Draw regions and stances onto the picture, as translucent areas with an outline."""
     draw = ImageDraw.Draw(picture, "RGBA")
     for _, corners, color in _areas(scene):
         pixels, depth = camera.project(corners, *picture.size)
@@ -296,7 +304,7 @@ def _outline(picture: PilImage.Image, scene: Scene, camera: Camera) -> None:
 
 
 def _labels(scene: Scene) -> list[_Named]:
-    """What stands at each object of the scene: first the PDDL objects that it is, then its name."""
+    """A label for each object of the scene: the PDDL objects bound to it, then its own name."""
     x, y, _ = scene.robot.q[:3]
     centres = {text: (text, at.mean(axis=0), color) for text, at, color in reversed(_areas(scene))}
     named = list(centres.values())[::-1]
@@ -308,8 +316,8 @@ def _labels(scene: Scene) -> list[_Named]:
     named.append((f"robot {scene.robot.name}", np.array([x, y, 0.42]), _ROBOT))
     objects: dict[str, set[str]] = {}
     for binding in scene.bindings:
-        for each in (binding.target, binding.region, binding.handle):
-            objects.setdefault(str(each), set()).add(binding.object)
+        for entry in (binding.target, binding.region, binding.handle):
+            objects.setdefault(str(entry), set()).add(binding.object)
     labelled = []
     for text, point, color in named:
         name = text.split()[-1]
@@ -319,7 +327,7 @@ def _labels(scene: Scene) -> list[_Named]:
 
 
 def _name(picture: PilImage.Image, named: Sequence[_Named], camera: Camera, size: int) -> None:
-    """Write names at points of the world, of those that lie in the picture."""
+    """Label points of the world on the picture; points outside the picture are left out."""
     points = np.array([point for _, point, _ in named]).reshape(-1, 3)
     pixels, depth = camera.project(points, *picture.size)
     tags: list[Tag] = [

@@ -1,9 +1,9 @@
-"""The camera, its projection, and lines of sight.
+"""A pinhole camera, its projection, and tests of lines of sight.
 
 Frames: W the world; C the camera, x to the right of the picture, y down, z away from the viewer.
 
-For lines of sight, furniture counts as bounding boxes of its shapes, the robot as capsules along
-its links, so that arrays of rays can be tested without a collision engine.
+In these tests the bounding boxes of its shapes stand for the furniture, and capsules along the
+links for the robot. So whole arrays of rays are tested without a collision engine.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ Image = NDArray[np.uint8]
 """A picture (h, w, 3): red, green, blue, rows from the top."""
 
 FOV = float(np.radians(42.0))
-LINK_RADIUS = 0.09  # m, about that of the arm's links
-_FAR = 1e9
+LINK_RADIUS = 0.09  # m, about the radius of the arm's links
+_FAR = 1e9  # stands for infinity
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,11 @@ class Camera:
     """A pinhole camera, by default held level (the world's z is up in the picture).
 
     Attributes:
-        position: p_WC (3,), metres.
-        target: the point (3,) at the centre of the picture, metres; not straight along ``up``.
-        fov: vertical field of view, radians.
-        up: direction (3,) of the world that is up in the picture.
+        position: the camera's position p_WC (3,), metres.
+        target: the point (3,) at the centre of the picture, metres, in the world. It must not be
+            straight along ``up`` from the camera.
+        fov: the vertical field of view, radians.
+        up: the direction (3,) in the world that is up in the picture.
     """
 
     position: Array
@@ -61,18 +62,19 @@ class Camera:
         return float(0.5 * height / np.tan(0.5 * self.fov))
 
     def same(self, other: Camera) -> bool:
-        """Whether both cameras are equal."""
-        return all(np.array_equal(each, getattr(other, k)) for k, each in vars(self).items())
+        """Whether both cameras are equal, number by number."""
+        return all(np.array_equal(value, getattr(other, k)) for k, value in vars(self).items())
 
     def project(self, points: Array, width: int, height: int) -> tuple[Array, Array]:
         """Project points of the world into a picture.
 
         Args:
-            points: (k, 3), metres, world frame.
-            width, height: of the picture, pixels.
+            points: the points (k, 3), world frame, metres.
+            width, height: the size of the picture, pixels.
 
         Returns:
-            Pixels (k, 2) from the top left corner (NaN behind the camera), and depths (k,), metres.
+            Pixels (k, 2): column and row from the top left corner, NaN behind the camera.
+            Depths (k,) along the camera's z, metres.
         """
         X = self.X_WC
         p_C = (np.asarray(points, dtype=np.float64) - X[:3, 3]) @ X[:3, :3]
@@ -90,18 +92,25 @@ def unit_vector(azimuth: Array, elevation: Array) -> Array:
 
 @dataclass(frozen=True)
 class Occluders:
-    """Oriented boxes: X_BW (k, 4, 4) takes the world into each box's frame; halves (k, 3)."""
+    """Oriented boxes that may block a line of sight.
+
+    Attributes:
+        X_BW: (k, 4, 4), the pose of the world in each box's frame; a box is centred at its origin.
+        halves: (k, 3), half the sides of each box, metres.
+    """
 
     X_BW: Array
     halves: Array
 
     def hit(self, starts: Array, ends: Array) -> Array:
-        """Whether each segment (r, 3)-(r, 3) intersects a box: (r,) of 0.0 or 1.0."""
+        """Whether each segment from ``starts`` to ``ends`` (r, 3) meets a box: (r,), 0.0 or 1.0."""
         blocked = np.zeros(len(starts))
         for X, half in zip(self.X_BW, self.halves, strict=True):
             a = starts @ X[:3, :3].T + X[:3, 3]
             d = ends @ X[:3, :3].T + X[:3, 3] - a
-            # Slab test: where the segment enters and leaves each pair of faces.
+            # The slab test (T. Kay, J. Kajiya, Ray tracing complex scenes, 1986): where along the
+            # segment, 0 to 1, its line enters and leaves each pair of faces. A line parallel to a
+            # pair is between its faces everywhere or nowhere.
             with np.errstate(divide="ignore", invalid="ignore"):
                 t0, t1 = (-half - a) / d, (half - a) / d
             inside = np.abs(a) <= half
@@ -128,14 +137,14 @@ def furniture_boxes(scene: Scene, scene_q: Array) -> Occluders:
 
 
 def visible_from(eyes: Array, target: Array, furniture: Occluders, links: Array) -> Array:
-    """Which eyes (r, 3) see the target (3,): (r,) of 0.0 or 1.0.
+    """Which viewpoints see a target: (r,), 1.0 where it is visible and 0.0 where it is hidden.
 
     Args:
-        eyes: viewpoints, metres.
-        target: point to see.
-        furniture: what may occlude it.
-        links: origins (m, 3) of the robot's links, from the base up; balls in a row join each two
-            neighbours. Those near the target are ignored, as a part of it.
+        eyes: the viewpoints (r, 3), metres.
+        target: the point (3,) to see, metres.
+        furniture: boxes that may hide the target.
+        links: origins (m, 3) of the robot's links, from the base up, metres. A row of balls joins
+            each two neighbours. Links near the target are ignored, as they are part of it.
     """
     # Stop short of the target, which may be on a surface or in the hand.
     ends = eyes + 0.93 * (target - eyes)
@@ -144,6 +153,7 @@ def visible_from(eyes: Array, target: Array, furniture: Occluders, links: Array)
     for a, b in pairwise(links):
         if min(np.linalg.norm(a - target), np.linalg.norm(b - target)) > 0.20:
             shares = np.linspace(0.0, 1.0, 2 + int(np.linalg.norm(b - a) / LINK_RADIUS))[:, None]
+            # For each ball, its distance from the nearest point of each line of sight.
             from_eyes = (a + shares * (b - a))[:, None] - eyes  # (balls, r, 3)
             along = np.clip((from_eyes * away).sum(axis=2) / length, 0.0, 1.0)
             gaps = np.linalg.norm(from_eyes - along[..., None] * away, axis=2)

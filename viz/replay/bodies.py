@@ -1,4 +1,4 @@
-"""A scene and its robot as Meshcat's objects."""
+"""Draws a scene and its robot in Meshcat, Drake's 3D view in the browser, and moves them."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from galley.viz.render.scene_picture import front_camera, start_of
 from galley.viz.render.view import Camera
 
 ROOT = "galley"
-_Y_UP = transform(rotation_rpy(-np.pi / 2.0, 0.0, 0.0))  # Meshcat turns it back
+_Y_UP = transform(rotation_rpy(-np.pi / 2.0, 0.0, 0.0))  # glTF has y up; Meshcat turns it back
 _MATTE = {"metallicFactor": 0.0, "roughnessFactor": 0.85}
 _BESIDE = "Lights/PointLightNegativeX"  # the lamp at the camera
-_SHADED = {"left": -8.0, "right": 8.0, "bottom": -8.0, "top": 8.0}  # m, where shadows fall
+_SHADED = {"left": -8.0, "right": 8.0, "bottom": -8.0, "top": 8.0}  # m, the area with shadows
 _FAR = 20.0  # m from the world's origin to the lamp
 _LIGHT: dict[str, dict[str, Any]] = {
     "Lights/PointLightPositiveX": {"intensity": 0.0},
@@ -46,17 +46,17 @@ _LIGHT: dict[str, dict[str, Any]] = {
     "Render Settings": {"exposure": 0.65},  # for the live page, whose colours are toned
     "Background": {"top_color": [0.68, 0.67, 0.64], "bottom_color": [0.57, 0.52, 0.46]},
 }
-"""Meshcat's lamps as the film's, fitted to its light, and around the scene colours of its room."""
-WIDTH, HEIGHT = 1280, 720  # of the picture that the first camera is chosen for, pixels
+"""Properties of Meshcat's lamps, so that its pictures look like a film's, and of its background."""
+WIDTH, HEIGHT = 1280, 720  # pixels, of the picture for which the first camera is chosen
 
 
 def open_meshcat() -> Meshcat:
-    """A Meshcat that only this machine can reach, at any free port.
+    """Start a Meshcat server on any free port, which only this machine can reach.
 
     Raises:
         RuntimeError: no port is free.
     """
-    with quiet_drake():  # whoever wants the address says it
+    with quiet_drake():  # the caller prints the address if it is of use
         return Meshcat(MeshcatParams(host="localhost", show_stats_plot=False))
 
 
@@ -64,14 +64,15 @@ class Bodies:
     """Puts a scene and its robot into Meshcat, and moves them.
 
     Args:
-        meshcat: where to.
-        scene, robot: what.
-        root: Meshcat's path of all of them.
+        meshcat: the Meshcat to draw into.
+        scene, robot: what to draw.
+        root: the path in Meshcat below which all bodies are.
 
     Attributes:
-        paths: Meshcat's path of each body, in the order of ``SceneMeshes.meshes``.
-        names: of each body, as logs have it; empty for the furniture that does not move.
-        world_poses: ``SceneMeshes.poses``.
+        meshcat: the Meshcat that shows the bodies.
+        paths: the path in Meshcat of each body, in the order of ``SceneMeshes.meshes``.
+        names: the name of each body as in logs; empty for the furniture that doesn't move.
+        world_poses: the function ``SceneMeshes.poses``.
     """
 
     def __init__(self, meshcat: Meshcat, scene: Scene, robot: RobotModel, root: str = ROOT) -> None:
@@ -82,19 +83,31 @@ class Bodies:
         look_from(meshcat, front_camera(scene, WIDTH, HEIGHT))
 
     def show(self, q: Array, scene_q: Array, items: Array) -> None:
-        """Move everything to one row of a log."""
+        """Move everything to one row of a log.
+
+        Args:
+            q: robot configuration (n,).
+            scene_q: scene joint values (nj,).
+            items: item poses (ni, 7).
+        """
         for path, X in zip(self.paths, self.world_poses(q, scene_q, items), strict=True):
             self.meshcat.SetTransform(path, rigid(X))
 
     def show_start(self, scene: Scene) -> None:
-        """Move everything to where the scene file has it."""
+        """Move everything to its pose in the scene file."""
         self.show(*start_of(scene))
 
 
 def draw(
     meshcat: Meshcat, meshes: Sequence[VisualMesh], root: str = ROOT, most: int = MOST_TRIANGLES
 ) -> tuple[str, ...]:
-    """Put meshes, of at most about ``most`` triangles each, below a path: theirs, in order."""
+    """Put meshes into Meshcat below the path ``root``, and set the lamps.
+
+    Each mesh is simplified to at most about ``most`` triangles.
+
+    Returns:
+        The path of each mesh, in order.
+    """
     paths = tuple(f"{root}/{k}" for k in range(len(meshes)))
     for mesh, path in zip(meshes, paths, strict=True):
         if len(mesh.triangles):
@@ -110,7 +123,7 @@ def draw(
 
 
 def look_from(meshcat: Meshcat, camera: Camera) -> None:
-    """Show what a camera sees."""
+    """Look through a camera: its position, target and field of view."""
     meshcat.SetCameraPose(columns(camera.position), columns(camera.target))
     meshcat.SetProperty(f"/{_BESIDE}/<object>", "position", [*camera.position])
     lens = "/Cameras/default/rotated/<object>"
@@ -118,18 +131,21 @@ def look_from(meshcat: Meshcat, camera: Camera) -> None:
 
 
 def rigid(X: Array) -> RigidTransform:
-    """A pose (4, 4) as Drake's."""
+    """Drake's RigidTransform for a pose (4, 4)."""
     R: Any = RotationMatrix.ProjectToRotationMatrix(columns(X[:3, :3].T))
     return RigidTransform(R, columns(X[:3, 3]))
 
 
 def columns(points: Array) -> Any:
-    """Points (n, 3), or one (3,), in the columns that Drake wants."""
+    """Points (n, 3) as the columns of a matrix (3, n), as Drake expects; one point stays (3,)."""
     return np.asfortranarray(np.asarray(points, dtype=np.float64).T)
 
 
 def as_gltf(mesh: VisualMesh, most: int = MOST_TRIANGLES) -> bytes:
-    """A body's mesh, simplified, as a glTF file with all that it needs, in metres, y up."""
+    """The contents of a self-contained glTF file with a body's mesh, in metres, y up.
+
+    The mesh is simplified to at most about ``most`` triangles.
+    """
     mesh = simplified(mesh, most).placed(_Y_UP)
     parts = [_textured(mesh, k, picture) for k, picture in enumerate(mesh.textures)]
     if (mesh.pictures < 0).any():
@@ -145,7 +161,7 @@ def as_gltf(mesh: VisualMesh, most: int = MOST_TRIANGLES) -> bytes:
 
 
 def _matte(tree: dict[str, Any]) -> None:
-    """Give what has a colour per point a material that is not of metal, which is glTF's default."""
+    """Give meshes with a colour per point a matt material: glTF's default material is metal."""
     materials = tree.setdefault("materials", [])
     materials.append({"pbrMetallicRoughness": _MATTE})
     for mesh in tree.get("meshes", []):
@@ -154,7 +170,7 @@ def _matte(tree: dict[str, Any]) -> None:
 
 
 def _textured(mesh: VisualMesh, k: int, picture: Pixels) -> trimesh.Trimesh:
-    """The triangles with one texture."""
+    """The triangles with texture ``k``, which is ``picture``."""
     material = trimesh.visual.material.PBRMaterial(
         baseColorTexture=Image.fromarray(picture), **_MATTE
     )
@@ -164,7 +180,7 @@ def _textured(mesh: VisualMesh, k: int, picture: Pixels) -> trimesh.Trimesh:
 
 
 def _plain(mesh: VisualMesh) -> trimesh.Trimesh:
-    """The triangles without texture, with a colour per point."""
+    """The triangles without a texture, with a colour per point."""
     part = mesh.only(mesh.pictures < 0)
     colors = np.full((len(part.points), 4), 255, dtype=np.uint8)
     colors[part.triangles.ravel(), :3] = np.repeat(_linear(part.colors), 3, axis=0)
@@ -172,12 +188,13 @@ def _plain(mesh: VisualMesh) -> trimesh.Trimesh:
 
 
 def _trimesh(part: VisualMesh, **look: Any) -> trimesh.Trimesh:
+    """The part as a mesh of trimesh; ``look`` are colours or a texture, as trimesh takes them."""
     return trimesh.Trimesh(
         part.points, part.triangles, vertex_normals=part.normals, process=False, **look
     )
 
 
 def _linear(color: Array) -> Array:
-    """Colours (..., 3) of sRGB, 0 to 1, as glTF wants it: linear, here 0 to 255 (IEC 61966-2-1)."""
+    """sRGB colours (..., 3), 0 to 1, as the linear ones of glTF, 0 to 255 (IEC 61966-2-1)."""
     linear = np.where(color <= 0.04045, color / 12.92, ((color + 0.055) / 1.055) ** 2.4)
     return np.asarray(np.round(255.0 * linear))

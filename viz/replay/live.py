@@ -25,11 +25,11 @@ from galley.viz.replay.loopback import serve
 
 _PAGE = Path(__file__).with_name("live.html")
 _EVERY = 0.05  # s between two pictures
-_KEPT = 400  # tries that stay in the picture, of each kind
-_POINTS = 8  # of a motion's path
+_KEPT = 400  # tries of each kind that stay in the picture
+_POINTS = 8  # points by which a motion's path is drawn
 _FOUND, _FAILED = Rgba(0.10, 0.65, 0.25), Rgba(0.85, 0.15, 0.15)
 _PLANNED, _EXECUTED = Rgba(0.95, 0.45, 0.10), Rgba(0.10, 0.35, 0.85)
-_TICK = np.array([0.0, 0.0, 0.06])  # m, by which a try is marked
+_TICK = np.array([0.0, 0.0, 0.06])  # m, the line that marks a try
 
 
 class LiveView(Relay):
@@ -43,7 +43,7 @@ class LiveView(Relay):
         listener: receives all events, too.
 
     Attributes:
-        address: of the page.
+        address: the address of the page.
 
     Raises:
         RuntimeError: no port is free.
@@ -61,7 +61,7 @@ class LiveView(Relay):
         self.address, _ = serve({"/": lambda: page, "/now": self._now})
 
     def _now(self) -> str:
-        """What the page's bar says: action, phase, alert, and seconds since the start, as JSON."""
+        """The page's bar as JSON: action, phase, alert, and seconds since the start."""
         return json.dumps([*self._said, time.monotonic() - self._began])
 
     def loaded(self, scene: Scene) -> None:
@@ -72,7 +72,7 @@ class LiveView(Relay):
         self.listener.loaded(scene)
 
     def stage(self, text: str) -> None:
-        """Show the name of the stage that begins in the page's bar."""
+        """Show the name of the next stage in the page's bar."""
         self._said = [text, "", ""]
         self.listener.stage(text)
 
@@ -89,12 +89,12 @@ class LiveView(Relay):
         self.listener.executing(name)
 
     def skeleton(self, actions: tuple[str, ...]) -> None:
-        """Remove the paths of the plan before: none of a new plan is known yet."""
+        """Remove the paths of the plan before, as none of the new plan is known yet."""
         self._meshcat.Delete(f"{ROOT}/planned")
         self.listener.skeleton(actions)
 
     def tried(self, base: Any, contact: Any, found: bool) -> None:
-        """Mark a base pose and a grasp."""
+        """Mark a base pose and a grasp, green if the arm reached it, else red."""
         foot, grasp = np.array([base[0], base[1], 0.0]), contact[:3, 3]
         self._tries[found] += [(foot, foot + _TICK), (grasp - _TICK, grasp)]
         if self._due():
@@ -136,7 +136,8 @@ class LiveView(Relay):
         return True
 
     def _draw_tries(self) -> None:
-        for found, color in ((True, _FOUND), (False, _FAILED)):
-            if self._tries[found]:
-                a, b = map(columns, np.array(self._tries[found]).swapaxes(0, 1))
-                self._meshcat.SetLineSegments(f"{ROOT}/tried/{found}", a, b, 3.0, color)
+        """Draw the ticks of all tries that are still shown."""
+        for reached, color in ((True, _FOUND), (False, _FAILED)):
+            if self._tries[reached]:
+                a, b = map(columns, np.array(self._tries[reached]).swapaxes(0, 1))
+                self._meshcat.SetLineSegments(f"{ROOT}/tried/{reached}", a, b, 3.0, color)

@@ -22,7 +22,7 @@ from galley.viz.render.scene_picture import robot_camera
 from galley.viz.replay.bodies import ROOT, draw, look_from, open_meshcat
 from galley.viz.replay.recording import Replay, draw_path, page, record
 
-_FPS, _FEWEST, _MOST = 100.0, 300, 1000  # poses a second, and in all
+_FPS, _FEWEST, _MOST = 100.0, 300, 1000  # poses per second; the least and the most in all
 _TRIANGLES = 25_000  # of all links: about 2 MB
 _FAR = 0.3  # m, beyond which clearance is not measured
 _COLORS = ((0.55, 0.63, 0.70), (0.72, 0.60, 0.48), (0.60, 0.68, 0.55), (0.66, 0.58, 0.68))
@@ -37,14 +37,14 @@ def view(
 ) -> None:
     """Show a motion of any arm in the browser, or in the notebook that this is called in.
 
-    The page has the obstacles, the arm, where it starts and ends, the tool's path, a slider over
-    time, and the clearance with its pair. It is served on the loopback address for as long as
-    this process lives; where no browser opens, a warning in the log says where the page is.
+    The page shows the obstacles, the arm, its start and end, the tool's path, a slider over time,
+    and the clearance with its pair. It is served on the loopback address for as long as this
+    process lives. If no browser opens, a warning in the log gives the address of the page.
 
     Args:
         motion: a path, timed by ``rest_to_rest``; or a trajectory.
-        world: what it moves in. A path that ``plan`` found knows its own.
-        save: write the page to this file and show nothing. It needs no other file and no network.
+        world: the world in which it moves. A path from ``plan`` knows its own world.
+        save: write the page to this file instead. It needs no other file and no network.
 
     Raises:
         FailureError: ``motion`` is a Failure; it says why there is none.
@@ -104,7 +104,7 @@ def view(
 
 
 def _nearest(world: CollisionWorld, q: Array) -> tuple[float, str]:
-    """Least distance (m, at most ``_FAR``) at q (n,) from what stands still, and of what pair."""
+    """The least distance (m, at most ``_FAR``) at q (n,) to a fixed body, and the pair."""
     for near in world.contacts(q, within=_FAR):
         if {near.a, near.b} & world.fixed_bodies.index.keys():
             return near.distance, f"{near.a} to {near.b}"
@@ -112,7 +112,7 @@ def _nearest(world: CollisionWorld, q: Array) -> tuple[float, str]:
 
 
 def _mesh(solids: Solids, poses: Floats, row: int) -> meshes.VisualMesh:
-    """The mesh of a row of the kernel's tables, where its pose (12) puts it."""
+    """The mesh of a row of the kernel's tables, at its pose (12,)."""
     kind, a, b, c, *_, first, last = solids.shape[row].tolist()
     if kind == BOX:
         mesh = meshes.box_mesh((2.0 * a, 2.0 * b, 2.0 * c))

@@ -31,29 +31,29 @@ from galley.viz.replay.loopback import serve
 
 logger = logging.getLogger(__name__)
 METRES, RADIANS = 1e-3, 2e-3
-"""How far a body may be from where it was, between two kept poses."""
+"""The largest error of a body's position and orientation between two keyframes."""
 _PATH = Rgba(0.95, 0.45, 0.10)  # of the hand's path
-_LINE = "hand-path"  # its place below ``ROOT``
-_PATH_METRES = 0.003  # that the line may leave out
+_LINE = "hand-path"  # its path in Meshcat, below ``ROOT``
+_PATH_METRES = 0.003  # m, the largest error of the line
 _DISPLAYS = {"DISPLAY", "WAYLAND_DISPLAY", "BROWSER"}  # one is set where a browser can open
 _PATIENCE = 10.0  # s, for the browser to load a page
 _HEIGHT = 480  # px of the frame in a notebook
 _CONTROLS = Path(__file__).with_name("controls.html")
 _OUTSIDE = re.compile(r"https?://(?!www\.w3\.org)[\w./@#-]+")
-"""Addresses in Meshcat's program, in comments and for headsets: left out, so that nothing is ever
-asked for. Names of XML's parts are no addresses."""
+"""Addresses in Meshcat's program, in comments and for headsets. They are removed, so that the page
+never sends a request. The names of XML's namespaces are not addresses."""
 _COMMAND = re.compile(
     r'fetch\("data:application/octet-binary;base64,([\w+/=]*)"\)\s*'
     r"\.then\(res => res\.arrayBuffer\(\)\)\s*"
     r"\.then\(buffer => viewer\.handle_command_bytearray\(new Uint8Array\(buffer\)\)\);"
 )
-"""A command in Meshcat's page. As they stand there they arrive at some time, in any order."""
+"""A command in Meshcat's page. In this form the commands run at some time, in any order."""
 _AT_ONCE = (
     r'viewer.handle_command_bytearray(Uint8Array.from(atob("\1"), each => each.charCodeAt(0)));'
 )
 
 _LIT = "<script>viewer.renderer.toneMapping = 0; viewer.scene.environment = null;</script>"
-"""Colours are what the lamps make them, as in a film; what is seen around the scene is no lamp."""
+"""The lamps alone light the scene, as in a film; the background gives no light."""
 
 
 def replay_html(
@@ -64,14 +64,14 @@ def replay_html(
     It opens from a file, without network. In the page, ``window.galley`` has ``seek(t)``,
     ``play()``, ``pause()``, ``time()`` and ``duration``, in seconds of the log from its first
     sample. A page that embeds it can post ``{galley: "seek", time: t}``, ``{galley: "play"}`` or
-    ``{galley: "pause"}``, and hears ``{galley: "ready", duration}``, and ``{galley: "time", time,
+    ``{galley: "pause"}``. It gets ``{galley: "ready", duration}``, and ``{galley: "time", time,
     playing}`` whenever that changes.
 
     Args:
-        log: the run.
-        scene, robot: what it ran on.
-        fps: poses per second; those that can be interpolated are left out.
-        title: title of the page; empty: the log's mode and duration.
+        log: the log of the run.
+        scene, robot: the scene and the robot of the run.
+        fps: poses per second; poses that can be interpolated are left out.
+        title: the title of the page; if empty, the mode and the duration of the log.
 
     Raises:
         ValueError: ``fps`` is not positive.
@@ -91,16 +91,16 @@ def replay_html(
 
 
 def record(meshcat: Meshcat, paths: Sequence[str], X_WB: Array, fps: float) -> None:
-    """Make poses X_WB (F, nb, 4, 4) of the bodies at Meshcat's paths its animation."""
+    """Give Meshcat an animation of the bodies at ``paths``, with poses X_WB (F, nb, 4, 4)."""
     animation = MeshcatAnimation(frames_per_second=fps)
     animation.set_autoplay(False)
     for k, path in enumerate(paths):
         poses = np.array([to_pose7(X) for X in X_WB[:, k]])
-        kept = keyframes(poses, METRES, RADIANS)
+        chosen = keyframes(poses, METRES, RADIANS)
         meshcat.SetTransform(path, rigid(X_WB[0, k]))
-        for frame in kept if len(kept) > 1 else ():
+        for frame in chosen if len(chosen) > 1 else ():
             animation.SetTransform(frame, path, rigid(X_WB[frame, k]))
-    # The last frame of all, so that every recording lasts as long as what it shows.
+    # An animated object that draws nothing: without it, a recording would end with the last motion.
     meshcat.SetTransform(f"{ROOT}/clock", rigid(np.eye(4)))
     for frame in (0, len(X_WB) - 1):
         animation.SetTransform(frame, f"{ROOT}/clock", rigid(np.eye(4)))
@@ -108,20 +108,22 @@ def record(meshcat: Meshcat, paths: Sequence[str], X_WB: Array, fps: float) -> N
 
 
 def draw_path(meshcat: Meshcat, points: Array, name: str) -> list[tuple[str, str, str]]:
-    """Draw a line through points (m, 3), metres in the world, and give its row of the legend.
+    """Draw a line through points (m, 3), world frame, metres.
 
-    The row is the line's colour, what it is, and its path below ``ROOT``.
+    Returns:
+        Its row of the legend: the line's colour, its name, and its path in Meshcat below ``ROOT``.
+        Empty if all points are the same.
     """
     poses = np.concatenate([points, np.tile([0.0, 0.0, 0.0, 1.0], (len(points), 1))], axis=1)
-    kept = points[keyframes(poses, _PATH_METRES, RADIANS)]
-    if len(kept) < 2:
+    corners = points[keyframes(poses, _PATH_METRES, RADIANS)]
+    if len(corners) < 2:
         return []
-    meshcat.SetLine(f"{ROOT}/{_LINE}", columns(kept), 2.0, _PATH)
+    meshcat.SetLine(f"{ROOT}/{_LINE}", columns(corners), 2.0, _PATH)
     return [("#f2731a", name, _LINE)]
 
 
 def _moments(log: Log, scene: Scene) -> list[dict[str, Any]]:
-    """What to say from which time (s) on: a line for each motion that began."""
+    """The texts on the page: for each motion its start time (s), action, phase and alert."""
     lines = [str(line) for line in log.motions]
     captions = action_captions(lines, scene)
     moments: list[dict[str, Any]] = []
@@ -136,12 +138,13 @@ def _moments(log: Log, scene: Scene) -> list[dict[str, Any]]:
 
 
 def keyframes(poses: Array, metres: float, radians: float) -> list[int]:
-    """The frames of poses (F, 7) that must be kept, the first among them; in order.
+    """The numbers of the frames to keep among poses (F, 7), in order, the first one included.
 
-    What the browser shows between two of them (positions linear, orientations by slerp) is at most
-    ``metres`` and ``radians`` off (D. Douglas, T. Peucker, 1973). A pose that stays is kept once.
+    Between two keyframes the browser interpolates, positions linearly and orientations by slerp.
+    The error is at most ``metres`` and ``radians`` (the algorithm of D. Douglas and T. Peucker,
+    1973). Of a body that never moves, only the first frame is kept.
     """
-    kept, spans = {0, len(poses) - 1}, [(0, len(poses) - 1)]
+    frames, spans = {0, len(poses) - 1}, [(0, len(poses) - 1)]
     while spans:
         i, j = spans.pop()
         if j - i < 2:
@@ -154,27 +157,29 @@ def keyframes(poses: Array, metres: float, radians: float) -> list[int]:
         apart = np.linalg.norm(between[:, :3] - p, axis=1) / metres
         cosine = np.clip(np.abs((between[:, 3:] * r).sum(axis=1)), 0.0, 1.0)
         worst = np.maximum(apart, 2.0 * np.arccos(cosine) / radians)
+        # Split the span at its worst frame, and look at both halves.
         if worst.max() > 1.0:
             k = i + 1 + int(worst.argmax())
-            kept.add(k)
+            frames.add(k)
             spans += [(i, k), (k, j)]
-    order = sorted(kept)
+    order = sorted(frames)
     same = len(order) <= 2 and np.allclose(poses[0], poses[-1], atol=1e-6)
     return order[:1] if same else order
 
 
 def page(meshcat: str, data: dict[str, Any], controls: Path | str = _CONTROLS) -> str:
-    """The whole page.
+    """Make a self-contained page from Meshcat's page and controls.
 
     Args:
-        meshcat: its ``StaticHtml``.
-        data: for the controls, with a ``title``. Those of a replay want ``duration`` in seconds,
-            ``moments`` in order of time, and ``legend``, rows as of ``draw_path``; those of a
-            motion ``clearance``, metres and between what at even times, in place of ``moments``.
-        controls: what is added to the page's body, with ``GALLEY_DATA`` where the data shall stand.
+        meshcat: Meshcat's own page, its ``StaticHtml``.
+        data: the data for the controls, with a ``title``. A replay also needs ``duration`` in
+            seconds, ``moments`` in order of time, and ``legend``, rows as ``draw_path`` returns
+            them. A motion needs ``clearance`` instead of ``moments``: metres and the pair of
+            bodies, at even times.
+        controls: the file that is added to the page's body. The data replace ``GALLEY_DATA``.
 
     Raises:
-        ValueError: Drake wrote the page in a way that is not known here.
+        ValueError: this version of Drake writes its page in a way that is not known here.
     """
     # In a script, "<" could end it.
     text = json.dumps(data, ensure_ascii=True).replace("<", "\\u003c")
@@ -194,7 +199,7 @@ class Replay:
     """A self-contained page with a 3D recording.
 
     Attributes:
-        html: the page, which needs nothing else.
+        html: the page; it needs no other file and no network.
     """
 
     html: str
@@ -214,8 +219,8 @@ class Replay:
     def show(self) -> None:
         """Show the page: in a notebook inline, else in the browser, from the loopback address.
 
-        It is there for as long as this process lives. Where no browser opens, a warning in the
-        log says the address, and a file that holds the same page.
+        The address works for as long as this process lives. If no browser opens, a warning in the
+        log gives the address, and a file with the same page.
         """
         ipython = sys.modules.get("IPython")
         if ipython is not None and hasattr(ipython.get_ipython(), "kernel"):
@@ -223,7 +228,7 @@ class Replay:
             return
         address, loaded = serve({"/": lambda: self.html})
         display = sys.platform in ("darwin", "win32") or _DISPLAYS & os.environ.keys()
-        # A script may end next, and its page with it: wait until the browser has it.
+        # A script may end next, and the server with it: wait until the browser has the page.
         if display and webbrowser.open(address) and loaded.wait(_PATIENCE):
             return
         folder = tempfile.mkdtemp(prefix="galley-")
@@ -231,7 +236,7 @@ class Replay:
         logger.warning("no browser opened %s, which ends with this program: open %s", address, path)
 
     def _repr_html_(self) -> str:
-        """The page in a frame of its own, inline."""
+        """The page in its own frame, for a notebook."""
         return (
             f'<iframe style="width: 100%; height: {_HEIGHT}px; border: 0" '
             f'title="replay" srcdoc="{html.escape(self.html)}"></iframe>'

@@ -20,7 +20,7 @@ _CONTROLS = Path(__file__).with_name("robot.html")
 
 
 def robot_html(scene: Scene, robot: RobotModel) -> str:
-    """The page of a robot where a scene starts it. It opens from a file, without network.
+    """The page of a robot at the start configuration of a scene. It opens without a network.
 
     In the page, ``galley.set(q)`` moves the joints, ``galley.open(half, k)`` the fingers of hand k
     (of the first one without k), and ``galley.pose(link)`` is a link's pose: 16 numbers, column by
@@ -39,7 +39,7 @@ def robot_html(scene: Scene, robot: RobotModel) -> str:
         "title": robot.name,
         "joints": robot.joints,
         "units": [unit for group in robot.groups for unit in group.units],
-        "hands": [_hand(each) for each in robot.hands],
+        "hands": [_hand(hand) for hand in robot.hands],
         "start": scene.robot.q.tolist(),
         "limits": np.stack([low, high], axis=1).tolist(),
         "parent": tree.parent.tolist(),
@@ -52,13 +52,13 @@ def robot_html(scene: Scene, robot: RobotModel) -> str:
 
 
 def _hand(robot: RobotModel) -> dict[str, object]:
-    """A hand's name, its first finger joint in q, and its table: see ``Gripper``."""
+    """A hand's name, the index of its first finger joint in q, and its table (see ``Gripper``)."""
     opened, gripper = robot.group("fingers").upper, robot.gripper
     table = gripper.table or [[0.0, *0.0 * opened], [gripper.open, *opened]]
     return {"name": robot.hand, "fingers": robot.slice("fingers").start, "table": table}
 
 
 def _columns(X: Array) -> list[list[float]]:
-    """Poses (n, 4, 4), each column by column."""
-    found: list[list[float]] = X.transpose(0, 2, 1).reshape(-1, 16).tolist()
-    return found
+    """Poses (n, 4, 4) as rows of 16 numbers, each column by column."""
+    rows: list[list[float]] = X.transpose(0, 2, 1).reshape(-1, 16).tolist()
+    return rows
