@@ -1,8 +1,10 @@
 """``galley compare``: several motion planners and trajectory optimizers on the same query.
 
-- ``queries``: start, goal and world: the turn-around, random ones; ``query_file``: the user's own
-- ``methods``: the six methods on one query, RRT to time-optimal
-- ``measures``: lengths, peaks, clearance, and collisions by two engines
-- ``summary``: medians and success rates over many queries, ``compare.json``
-- ``pictures``: figures and films; ``runner``: runs all of it into one folder
+- ``queries``: start, goals and world: the turn-around query and random queries
+- ``query_file``: reads the user's own queries
+- ``methods``: runs the six methods on one query, from RRT to time-optimal
+- ``measures``: lengths, peaks and clearance, and collisions according to two engines
+- ``summary``: medians and success rates over many queries, and ``compare.json``
+- ``pictures``: figures and films
+- ``runner``: runs a whole comparison and writes its folder
 """

@@ -2,7 +2,7 @@
 
 ```
 scenario        a YAML file             -> Scenario            BadInput with line and key
-                Expectation, report     -> why the outcome is not the expected one
+                Expectation, report     -> the differences from the expected outcome
 outcome         Scenario, seed          -> ScenarioResult      one run of the engine
 ```
 """

@@ -1,8 +1,8 @@
-"""3D views of runs, robots and motions in the browser, by Drake's Meshcat: files, or live.
+"""3D views of runs, robots and motions in the browser, made with Drake's Meshcat: files, or live.
 
-- ``recording``: ``replay_html``, a log as one self-contained page, and ``Replay``, that page
-  as a value that notebooks display
-- ``bodies``: robot and scene as Meshcat's objects, with simplified meshes
+- ``recording``: ``replay_html`` makes a self-contained page of a log; a ``Replay`` is such a page,
+  which notebooks display
+- ``bodies``: draws a robot and a scene in Meshcat, with simplified meshes
 - ``robot_page``: a robot alone, with a slider for each joint
 - ``motion_page``: a motion of any arm among its obstacles, ``galley.view``
 - ``loopback``: serves pages to this machine's browser
