@@ -15,16 +15,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import NoneType
-from typing import (
-    Annotated,
-    Any,
-    ClassVar,
-    Self,
-    TypeVar,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args, get_origin, get_type_hints
 
 import yaml
 from annotated_types import GroupedMetadata

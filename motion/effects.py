@@ -14,14 +14,7 @@ import numpy as np
 
 from galley.domain.frames import Array, frozen, inverse, plane_poses, to_pose7
 from galley.domain.scene.model import HAND, Joint, Scene
-from galley.domain.state import (
-    Placement,
-    State,
-    base_pose,
-    item_pose,
-    placement_at,
-    resting_hand,
-)
+from galley.domain.state import Placement, State, base_pose, item_pose, placement_at, resting_hand
 from galley.motion.motion import Attachment, Motion, Slide
 from galley.robots.model import RobotModel
 

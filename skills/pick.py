@@ -27,10 +27,7 @@ from galley.collision.checker import pairs
 from galley.domain.failure import Failure
 from galley.domain.frames import Array, inverse
 from galley.domain.log import CLOSE
-from galley.domain.scene.model import (
-    HAND,
-    Grasp,
-)
+from galley.domain.scene.model import HAND, Grasp
 from galley.domain.state import Placement, State, item_pose
 from galley.motion.motion import Attachment, Motion
 from galley.skills.infeasibility.refusals import (

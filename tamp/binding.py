@@ -11,15 +11,7 @@ from galley.domain.errors import BadInput, InputError, did_you_mean
 from galley.domain.frames import Array
 from galley.domain.pddl.formula import Fact
 from galley.domain.pddl.model import Domain, Problem
-from galley.domain.predicates import (
-    corners,
-    fact_holds,
-    inside,
-    on,
-    opened,
-    rests_on,
-    state_facts,
-)
+from galley.domain.predicates import corners, fact_holds, inside, on, opened, rests_on, state_facts
 from galley.domain.scene.model import Binding, Region, Scene
 from galley.domain.state import State, item_pose
 from galley.planning import GroundAction

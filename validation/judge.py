@@ -14,12 +14,7 @@ from galley.domain.scene.model import Scene
 from galley.validation.forces import check_contact_forces, check_guarded_forces, contact_pairs
 from galley.validation.goal import FinalState, Goal, evaluate_goal
 from galley.validation.items import SupportCheck, check_rest, check_slips
-from galley.validation.joints import (
-    RequiredTorques,
-    check_limits,
-    check_torques,
-    check_tracking,
-)
+from galley.validation.joints import RequiredTorques, check_limits, check_torques, check_tracking
 from galley.validation.log_format import check_completeness, check_format
 from galley.validation.poses import furniture_poses
 from galley.validation.replay import Progress, replay

@@ -9,16 +9,7 @@ from math import acosh, exp, inf, sqrt
 import gymnasium
 
 from galley.bench.report import table
-from galley.planar.finger import (
-    Drag,
-    Finger,
-    Policy,
-    Simulation,
-    Solver,
-    Start,
-    Trace,
-    simulate,
-)
+from galley.planar.finger import Drag, Finger, Policy, Simulation, Solver, Start, Trace, simulate
 from galley.planar.finger.environment import ID
 from galley.planar.finger.examples import EXAMPLES
 

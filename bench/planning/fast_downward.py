@@ -44,14 +44,7 @@ from galley.domain.pddl.formula import (
     Variable,
     When,
 )
-from galley.domain.pddl.model import (
-    TOTAL_COST,
-    ActionSchema,
-    Domain,
-    Function,
-    Predicate,
-    Problem,
-)
+from galley.domain.pddl.model import TOTAL_COST, ActionSchema, Domain, Function, Predicate, Problem
 from galley.planning import Validation, read_plan, validate_actions
 from galley.planning.checks.semantics import Binding, instantiate
 

@@ -10,23 +10,8 @@ from dataclasses import dataclass, replace
 from galley.domain.pddl import formula as pddl
 from galley.domain.pddl.declarations import read_variables
 from galley.domain.pddl.formula import EQUALITY, Effect, Formula, FunctionTerm, Literal, Variable
-from galley.domain.pddl.model import (
-    TOTAL_COST,
-    ActionSchema,
-    Domain,
-    Function,
-    Object,
-    Predicate,
-)
-from galley.domain.pddl.syntax import (
-    CONNECTIVES,
-    Atom,
-    Node,
-    SList,
-    SyntaxFaults,
-    read_name,
-    short,
-)
+from galley.domain.pddl.model import TOTAL_COST, ActionSchema, Domain, Function, Object, Predicate
+from galley.domain.pddl.syntax import CONNECTIVES, Atom, Node, SList, SyntaxFaults, read_name, short
 
 _EQUALITY = Predicate(EQUALITY, (Variable("?a"), Variable("?b")))
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII)

@@ -10,14 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from galley.domain.pddl.formula import (
-    OBJECT,
-    Effect,
-    Fact,
-    Formula,
-    FunctionTerm,
-    Variable,
-)
+from galley.domain.pddl.formula import OBJECT, Effect, Fact, Formula, FunctionTerm, Variable
 
 TOTAL_COST = "total-cost"
 

@@ -5,25 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from galley.domain.frames import Array, frozen, rotation_z, transform
-from galley.domain.scene.model import (
-    WORLD,
-    Body,
-    Grasp,
-    Item,
-    Joint,
-    Physics,
-    Region,
-    Scene,
-    Shape,
-)
-from galley.domain.scene.schema import (
-    BodyEntry,
-    ItemEntry,
-    ItemPose,
-    JointEntry,
-    RegionEntry,
-    unit,
-)
+from galley.domain.scene.model import WORLD, Body, Grasp, Item, Joint, Physics, Region, Scene, Shape
+from galley.domain.scene.schema import BodyEntry, ItemEntry, ItemPose, JointEntry, RegionEntry, unit
 from galley.domain.scene.shapes import read_shape
 from galley.domain.scene.stable_poses import stable_poses
 from galley.domain.yaml_models import At, Sizes, YamlFile

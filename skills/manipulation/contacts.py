@@ -18,16 +18,7 @@ from galley.collision.checker import Pair, pairs
 from galley.domain.frames import Array, inverse, transform
 from galley.domain.log import CLOSE, OPEN
 from galley.domain.predicates import corners
-from galley.domain.scene.model import (
-    Grasp,
-    Handle,
-    Item,
-    Joint,
-    Region,
-    Shape,
-    Spot,
-    Stance,
-)
+from galley.domain.scene.model import Grasp, Handle, Item, Joint, Region, Shape, Spot, Stance
 from galley.domain.scene.stable_poses import allowed_poses, stable_poses
 from galley.domain.state import Placement, State, item_pose
 from galley.motion.guarded_approach import threshold
@@ -35,9 +26,7 @@ from galley.motion.motion import Attachment, Guard
 from galley.motion.thresholds import THRESHOLDS
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.fans import CLEARANCE, widest_opening
-from galley.skills.manipulation.grasps import (
-    may_turn,
-)
+from galley.skills.manipulation.grasps import may_turn
 from galley.skills.manipulation.hand import hand_bounds, obstacles, overlapping
 from galley.skills.manipulation.manipulation import (
     APPROACH_SPEED,

@@ -21,13 +21,7 @@ from galley.domain.frames import Array, frozen, inverse, rotation_about, rotatio
 from galley.domain.scene.model import Grasp, Item, Scene
 from galley.domain.state import State, item_pose
 from galley.robots.model import Gripper
-from galley.skills.manipulation.fans import (
-    CLEARANCE,
-    Fan,
-    closed_on,
-    composite_fans,
-    fingers_clear,
-)
+from galley.skills.manipulation.fans import CLEARANCE, Fan, closed_on, composite_fans, fingers_clear
 
 DEPTHS = (0.03, 0.018)  # m from the face that the hand approaches to the grasp centre, at most
 _SHALLOW = 0.012  # m likewise, where one finger is below: pads hold with their whole length

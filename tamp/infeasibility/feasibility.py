@@ -27,14 +27,7 @@ from galley.motion.effects import seen_by
 from galley.planning import GroundAction
 from galley.skills.infeasibility.refusals import out_of_reach_as_found
 from galley.skills.manipulation.context import PlanningContext
-from galley.skills.placing.footprints import (
-    Footprint,
-    Upright,
-    circle,
-    furniture_on,
-    gaps,
-    placed,
-)
+from galley.skills.placing.footprints import Footprint, Upright, circle, furniture_on, gaps, placed
 from galley.skills.placing.packing import (
     GAP,
     in_every_pose,

@@ -12,12 +12,7 @@ from galley.domain.frames import from_pose7
 from galley.domain.scene.model import HAND
 from galley.domain.state import initial_state
 from galley.execution.executor import LOG_PERIOD
-from galley.execution.kinematic import (
-    CONTACT_EVERY,
-    TOUCHING,
-    KinematicExecutor,
-    execute_all,
-)
+from galley.execution.kinematic import CONTACT_EVERY, TOUCHING, KinematicExecutor, execute_all
 from galley.motion.motion import Attachment, Motion
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest

@@ -9,17 +9,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from galley.domain.frames import from_pose7, rotation_rpy, to_pose7, transform
-from galley.domain.pddl.formula import (
-    And,
-    Exists,
-    Fact,
-    Forall,
-    Imply,
-    Literal,
-    Not,
-    Or,
-    Variable,
-)
+from galley.domain.pddl.formula import And, Exists, Fact, Forall, Imply, Literal, Not, Or, Variable
 from galley.domain.pddl.reader import read_task
 from galley.domain.predicates import fact_holds
 from galley.domain.scene.model import HAND, WORLD, Item, Shape

@@ -9,14 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from galley.tests.effort import examples
-from galley.tests.validation.mutations import (
-    FAMILIES,
-    changed,
-    kinds,
-    part,
-    with_contact,
-    words,
-)
+from galley.tests.validation.mutations import FAMILIES, changed, kinds, part, with_contact, words
 from galley.validation import validate_run
 from galley.validation.forces import declared_pairs
 

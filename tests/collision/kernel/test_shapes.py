@@ -15,16 +15,7 @@ from scipy.optimize import nnls
 
 from galley.collision.kernel.separation import WITNESS_SCRATCH, separation, witness
 from galley.collision.kernel.shapes import squared
-from galley.collision.solids import (
-    bounds,
-    box,
-    convex,
-    cylinder,
-    extent,
-    row12,
-    sphere,
-    table,
-)
+from galley.collision.solids import bounds, box, convex, cylinder, extent, row12, sphere, table
 from galley.compiled.jit import bare_kernel
 from galley.compiled.lanes import LANES, load, store
 from galley.domain.frames import transform

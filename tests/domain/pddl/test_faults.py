@@ -7,13 +7,7 @@ import pytest
 from galley.domain.errors import BadInput
 from galley.domain.pddl.reader import read_domain
 from galley.domain.pddl.syntax import MAX_DEPTH, parse_sexprs
-from galley.tests.domain.pddl.places import (
-    COSTS_DOMAIN,
-    COSTS_PROBLEM,
-    DOMAIN,
-    PROBLEM,
-    place_of,
-)
+from galley.tests.domain.pddl.places import COSTS_DOMAIN, COSTS_PROBLEM, DOMAIN, PROBLEM, place_of
 
 
 @pytest.fixture

@@ -5,16 +5,7 @@ from math import exp, inf, log, sqrt, tanh
 import numpy as np
 import pytest
 
-from galley.planar.finger import (
-    Drag,
-    Epoch,
-    Finger,
-    Kind,
-    Simulation,
-    Solver,
-    Start,
-    simulate,
-)
+from galley.planar.finger import Drag, Epoch, Finger, Kind, Simulation, Solver, Start, simulate
 
 NO_DRAG = {"finger_drag": Drag(), "object_drag": Drag()}
 TIGHT = Solver(rtol=1e-12, atol=1e-14)

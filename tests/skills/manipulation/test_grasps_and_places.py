@@ -18,17 +18,8 @@ from galley.robots.panda.models import mobile_panda
 from galley.skills import PlanningContext
 from galley.skills.infeasibility.refusals import does_not_fit
 from galley.skills.manipulation.contacts import with_room
-from galley.skills.manipulation.grasps import (
-    grasps_of,
-    hand_in_item,
-    item_in_hand,
-    leaning_grasps,
-)
-from galley.skills.manipulation.manipulation import (
-    along_joint,
-    handle_grasps,
-    straight,
-)
+from galley.skills.manipulation.grasps import grasps_of, hand_in_item, item_in_hand, leaning_grasps
+from galley.skills.manipulation.manipulation import along_joint, handle_grasps, straight
 from galley.skills.placing.placements import placements
 
 ITEMS = ("sugar_box", "potted_meat_can")

@@ -4,13 +4,7 @@ from galley.collision.backends.drake_world import DrakeWorld
 from galley.viz.film.camera import film_cameras
 from galley.viz.film.frames import frame_times, resample
 from galley.viz.render.renderer import window_around
-from galley.viz.render.view import (
-    LINK_RADIUS,
-    Camera,
-    Occluders,
-    furniture_boxes,
-    visible_from,
-)
+from galley.viz.render.view import LINK_RADIUS, Camera, Occluders, furniture_boxes, visible_from
 
 NO_LINKS = np.zeros((0, 3))
 

@@ -3,13 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from galley.viz.film.frames import (
-    cut_shots,
-    frame_times,
-    resample,
-    slerp,
-    split_line,
-)
+from galley.viz.film.frames import cut_shots, frame_times, resample, slerp, split_line
 
 
 def test_times_cover_the_log_and_hold_its_end(log):
