@@ -23,7 +23,7 @@ def pair(a: str, b: str) -> Pair:
     return (a, b) if a <= b else (b, a)
 
 
-def standing_pairs(scene: Scene, robot: RobotModel) -> frozenset[Pair]:
+def unchecked_pairs(scene: Scene, robot: RobotModel) -> frozenset[Pair]:
     """The pairs of a link and a body that no world checks against each other.
 
     They are: pairs of which neither ever moves, wheels and the floors that they stand on, and what
@@ -47,7 +47,7 @@ def held_pairs(scene: Scene, robot: RobotModel, state: State) -> frozenset[Pair]
 
 
 @dataclass(frozen=True)
-class Contact:
+class ContactPair:
     """Two links, bodies or items close to each other.
 
     Attributes:
@@ -74,7 +74,7 @@ class Checker(Protocol):
 
     def contacts(
         self, q: Array, scene_q: Array | None = None, within: float | None = None
-    ) -> tuple[Contact, ...]:
+    ) -> tuple[ContactPair, ...]:
         """Pairs closer than ``within`` metres (default: the margin) at q (n,), nearest first.
 
         Pairs that may touch are left out.

@@ -15,7 +15,7 @@ from typing import TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from galley.collision.checker import MARGIN, Contact, Pair
+from galley.collision.checker import MARGIN, ContactPair, Pair
 from galley.collision.kernel.arrays import Obstacles
 from galley.collision.moving_bodies import AttachedBody, MovingBodies, SceneJoint, moving_bodies
 from galley.collision.solids import Solid, bounds, check_finite, row12, table
@@ -232,7 +232,7 @@ class CollisionWorld:
     ) -> View:
         """Makes a view: its own arrays, and those that it shares with views of the same group."""
         ensure(KERNEL)
-        from galley.collision.kernel.edges import functions
+        from galley.collision.kernel.continuous_collision import functions
         from galley.collision.kernel.packed import pack
 
         robot, moving = self.robot, self.moving_bodies
@@ -298,7 +298,7 @@ class CollisionWorld:
         """Which of many configurations (m, n) are ``free``: (m,)."""
         return self.whole.free_many(Q)
 
-    def contacts(self, q: ArrayLike, within: float | None = None) -> tuple[Contact, ...]:
+    def contacts(self, q: ArrayLike, within: float | None = None) -> tuple[ContactPair, ...]:
         """Pairs nearer than ``within`` metres (default: the margin) at q (n,), nearest first."""
         return self.whole.contacts(q, within=within)
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from galley.collision.checker import MARGIN, Pair, pairs, standing_pairs
+from galley.collision.checker import MARGIN, Pair, pairs, unchecked_pairs
 from galley.collision.collision_world import Cache, CollisionWorld, cached, fixed_bodies
 from galley.collision.moving_bodies import AttachedBody, SceneJoint
 from galley.collision.solids import Solid, of_shape
@@ -43,7 +43,7 @@ class SceneKernel:
         self._X_BS = {name: np.array([s.X for s in own]) for name, own in self._own.items() if own}
         frame, X_FP = collision_model(robot).tree.link(robot.palm)
         self._palm, self._X_FP = frame, X_FP
-        self._standing = standing_pairs(scene, robot)
+        self._standing = unchecked_pairs(scene, robot)
         self._worlds: Cache[CollisionWorld] = OrderedDict()
 
     def world(self, state: State, driven: str | None = None) -> CollisionWorld:

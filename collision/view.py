@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from galley.collision.checker import Contact, Pair, pair
-from galley.collision.kernel.arrays import ROUNDING, KernelArrays, keeps_margin
+from galley.collision.checker import ContactPair, Pair, pair
+from galley.collision.kernel.arrays import ROUNDING, KernelArrays, keeps_full_margin
 from galley.collision.moving_bodies import MovingBodies
 from galley.domain.frames import Array, as_input
 
@@ -71,7 +71,7 @@ class View:
     with_scene: Callable[[Array, Array], tuple[View, Array]] | None = None
 
     @cached_property
-    def rough(self) -> View:
+    def spheres_only(self) -> View:
         """The same view by the spheres alone, which is faster. They share their scratch."""
         margins = self.arrays.checks.margins.copy()
         margins[2] = 0.0
@@ -92,7 +92,7 @@ class View:
 
     def _with(self, part: str, **fields: NDArray[Any]) -> View:
         """The same view with other arrays for some fields of one tuple of ``arrays``."""
-        from galley.collision.kernel.edges import functions
+        from galley.collision.kernel.continuous_collision import functions
         from galley.collision.kernel.packed import pack
 
         changed: Any = getattr(self.arrays, part)._replace(**fields)
@@ -101,7 +101,7 @@ class View:
 
     def free(self, q: ArrayLike, scene_q: Array | None = None) -> bool:
         """Whether one configuration (k,) keeps the margin, scene joints at ``scene_q`` (nj,)."""
-        from galley.collision.kernel.edges import state_free
+        from galley.collision.kernel.continuous_collision import state_free
 
         if scene_q is not None:
             view, rows = self._with_scene(np.asarray(q)[None], scene_q[None])
@@ -110,7 +110,7 @@ class View:
 
     def free_many(self, states: ArrayLike, scene_q: Array | None = None) -> NDArray[np.bool_]:
         """Which of many configurations (m, k) keep the margin, with scene joints (m, nj): (m,)."""
-        from galley.collision.kernel.edges import states_free
+        from galley.collision.kernel.continuous_collision import states_free
 
         if scene_q is not None:
             view, moved = self._with_scene(np.asarray(states), scene_q)
@@ -135,11 +135,11 @@ class View:
         Args:
             exact: check the hulls where spheres are too near; else the spheres decide.
         """
-        from galley.collision.kernel.edges import segments_free
+        from galley.collision.kernel.continuous_collision import segments_free
 
         a, b = configurations(A, len(self.moving)), configurations(B, len(self.moving))
         out = np.empty(len(a), dtype=np.bool_)
-        table = self.table if exact else self.rough.table
+        table = self.table if exact else self.spheres_only.table
         segments_free(table, a, b, out)
         return out
 
@@ -155,7 +155,7 @@ class View:
             None if the whole path is proven. Else the index of the first edge that isn't, and the
             share of it, in [0, 1], of a state that could not be proven.
         """
-        from galley.collision.kernel.edges import path_proven
+        from galley.collision.kernel.continuous_collision import path_proven
 
         rows = configurations(points, len(self.moving))
         least = self._required(required)
@@ -176,7 +176,7 @@ class View:
             None if the whole curve is proven, else the parameter of a state that could not be, in
             the first such piece.
         """
-        from galley.collision.kernel.edges import curve_proven
+        from galley.collision.kernel.continuous_collision import curve_proven
 
         ends = _plain(breaks)
         pieces = _plain(coefficients)
@@ -222,7 +222,7 @@ class View:
     def _nearby(self, rows: Array, within: float, least: bool) -> Nearby:
         """``nearby``; with ``least`` as ``kernel.contacts.nearby`` says."""
         from galley.collision.kernel.contacts import GRADIENT, nearby
-        from galley.collision.kernel.separation import WITNESS_SCRATCH
+        from galley.collision.kernel.gjk import WITNESS_SCRATCH
 
         _metres(within)
         bodies, room = self.moving_bodies, np.empty(WITNESS_SCRATCH)
@@ -241,7 +241,7 @@ class View:
 
     def contacts(
         self, q: ArrayLike, scene_q: Array | None = None, within: float | None = None
-    ) -> tuple[Contact, ...]:
+    ) -> tuple[ContactPair, ...]:
         """Pairs nearer than ``within`` metres (default: the margin) at q (k,), nearest first.
 
         A distance is that of the hulls; where they overlap, minus the depth along a face's normal.
@@ -257,11 +257,11 @@ class View:
         distances: dict[Pair, float] = {}  # a pair of bodies may have several rows
         names, owner = self.moving_bodies.names, self.moving_bodies.owner
         for a, b, d in zip(near.part.tolist(), near.other.tolist(), near.distance, strict=True):
-            full = b < 0 or keeps_margin(owner[a], owner[b])
+            full = b < 0 or keeps_full_margin(owner[a], owner[b])
             if d < (limit if full else own_margin):
                 key = pair(names[a], names[b] if b >= 0 else self.bodies[~b])
                 distances[key] = min(float(d), distances.get(key, inf))
-        contacts = [Contact(a, b, d) for (a, b), d in distances.items()]
+        contacts = [ContactPair(a, b, d) for (a, b), d in distances.items()]
         return tuple(sorted(contacts, key=lambda c: c.distance))
 
     def clearances(self, states: ArrayLike, cap: float = 0.3) -> Array:

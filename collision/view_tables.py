@@ -150,7 +150,7 @@ def group_arrays(
     )
     counts = np.empty(3, dtype=np.int64)
     apart = np.frombuffer(checked, dtype=np.uint8).copy().reshape(len(moving.names), -1)
-    from galley.collision.kernel.edges import functions
+    from galley.collision.kernel.continuous_collision import functions
     from galley.collision.kernel.packed import pack
     from galley.collision.kernel.prepare import prepare
 

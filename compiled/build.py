@@ -32,8 +32,8 @@ POLYGONS, PUSHING, CHAIN = "polygons", "pushing", "the kinematics of any arm"
 # is one module, or several that share so much that one process compiles them.
 PARTS = {
     KERNEL: (
-        "collision.kernel.confirm collision.kernel.examine collision.kernel.contacts"
-        " collision.kernel.prepare collision.kernel.edges",
+        "collision.kernel.narrow_phase collision.kernel.state_check collision.kernel.contacts"
+        " collision.kernel.prepare collision.kernel.continuous_collision",
     ),
     PLANNERS: ("motion.kernel.plan motion.kernel.shortcut",),
     REACH: ("robots.panda.reach_kernel", "skills.manipulation.hand_kernel"),

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from galley.collision.checker import Contact
+from galley.collision.checker import ContactPair
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.formula import Fact
 from galley.domain.scene.model import Scene
@@ -133,11 +133,11 @@ def audit(
 
 def _worst(
     world: DrakeWorld, scene: Scene, robot: RobotModel, motion: Motion, state: State
-) -> Contact | None:
+) -> ContactPair | None:
     """The deepest penetration along a motion, among pairs that it doesn't allow; or None."""
     model = effects(scene, robot, motion, state)
     states = motion.trajectory.resampled(STEP.get(motion.group, DEFAULT_STEP))[1]
-    worst: Contact | None = None
+    worst: ContactPair | None = None
     for positions in world.positions(*model.along(states)):
         world.set_positions(positions)
         for contact in world.contacts(0.0, motion.allowed):

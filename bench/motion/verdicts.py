@@ -17,7 +17,7 @@ from galley.bench.motion.queries import Query
 from galley.bench.report import note
 from galley.collision.backends.drake_world import DrakeWorld
 from galley.collision.backends.pybullet_world import PyBulletWorld
-from galley.collision.checker import Contact, Pair, held_pairs, pairs
+from galley.collision.checker import ContactPair, Pair, held_pairs, pairs
 from galley.collision.scene_kernel import SceneKernel
 from galley.domain.frames import Array, to_pose7
 from galley.domain.scene.model import Scene
@@ -32,7 +32,7 @@ ENGINES = (BULLET, DRAKE)
 FINE = 0.02  # rad between the states that both look at
 _SAME = 1e-6  # rad
 
-Contacts = Callable[[Array], tuple[Contact, ...]]
+Contacts = Callable[[Array], tuple[ContactPair, ...]]
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ class Verdict:
         length: Euclidean, rad.
     """
 
-    bullet: Contact | None
-    drake: Contact | None
+    bullet: ContactPair | None
+    drake: ContactPair | None
     ends: bool
     length: float
 
@@ -77,7 +77,7 @@ class Engines:
         """Drake's: what ``tamp.checks.audit`` does, in one world for all queries."""
         items = range(len(self.scene.items))
 
-        def contacts(q: Array) -> tuple[Contact, ...]:
+        def contacts(q: Array) -> tuple[ContactPair, ...]:
             X_WH = hand_pose(q, self.scene.robot.base)
             poses = [to_pose7(item_pose(self.scene, state, k, X_WH)) for k in items]
             self.drake.set_arrays(q, state.scene_q, np.array(poses).reshape(-1, 7))
@@ -112,9 +112,9 @@ def allowed(scene: Scene, robot: RobotModel, query: Query) -> frozenset[tuple[st
     return held_pairs(scene, robot, query.state)
 
 
-def deepest(contacts: Contacts, rows: Array, depth: float = DEPTH) -> Contact | None:
+def deepest(contacts: Contacts, rows: Array, depth: float = DEPTH) -> ContactPair | None:
     """The deepest contact of configurations (m, n), if one is deeper than ``depth`` (m)."""
-    worst: Contact | None = None
+    worst: ContactPair | None = None
     for q in rows:
         for contact in contacts(q):
             if contact.distance < -depth and (worst is None or contact.distance < worst.distance):
@@ -186,12 +186,12 @@ class Truth(Engines):
         touching = allowed(self.scene, self.robot, query)
         view = SceneKernel(self.scene, self.robot).view(query.state, "arm", touching, margin=0.0)
         exact = view.free_many(arms)
-        rough = view.rough.free_many(arms)
+        spheres_only = view.spheres_only.free_many(arms)
         found = {}
         for engine in ENGINES:
             depths = self.depths(engine, query.state, arms, touching)
             found[engine] = tally(exact, depths)
-            found[f"{engine}, spheres alone"] = tally(rough, depths)
+            found[f"{engine}, spheres alone"] = tally(spheres_only, depths)
         return found
 
     def depths(

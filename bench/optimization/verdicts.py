@@ -15,7 +15,7 @@ from numpy.polynomial import polynomial
 
 from galley.bench.motion.verdicts import Engines, allowed, deepest
 from galley.bench.optimization.queries import Case
-from galley.collision.checker import Contact
+from galley.collision.checker import ContactPair
 from galley.collision.scene_kernel import SceneKernel
 from galley.domain.frames import Array
 from galley.domain.scene.model import Scene
@@ -45,9 +45,9 @@ class Verdict:
         clearance: m, least distance of what moves to what stands still, at most 0.3.
     """
 
-    kernel: Contact | None
-    drake: Contact | None
-    bullet: Contact | None
+    kernel: ContactPair | None
+    drake: ContactPair | None
+    bullet: ContactPair | None
     ends: float
     rest: tuple[float, float]
     position: float
@@ -139,7 +139,7 @@ class TrajectoryJudge:
         rows[:, self.robot.slice(case.group)] = states
         return rows
 
-    def _in_kernel(self, case: Case, states: Array) -> tuple[Contact | None, float]:
+    def _in_kernel(self, case: Case, states: Array) -> tuple[ContactPair | None, float]:
         """The deepest overlap of hulls, and the least distance to what stands still."""
         view = self.kernel.view(case.query.state, case.group, margin=0.0)
         clearance = float(view.clearances(states, 0.3).min())

@@ -19,7 +19,7 @@ from pydrake.systems.framework import DiagramBuilder
 
 from galley.collision.backends import quiet_drake
 from galley.collision.backends.urdf import furniture_urdf, item_urdf, loaded_parts, without_visuals
-from galley.collision.checker import Contact, Pair, pair
+from galley.collision.checker import ContactPair, Pair, pair
 from galley.collision.collision_world import Cache, cached
 from galley.domain.frames import Array, frozen, to_pose7
 from galley.domain.scene.model import Scene
@@ -92,7 +92,7 @@ class _LoadedScene:
         return frame
 
     def _filter_collisions(self) -> None:
-        """Excludes the pairs that no world checks; see ``checker.standing_pairs``."""
+        """Excludes the pairs that no world checks; see ``checker.unchecked_pairs``."""
         bodies = self.plant.GetBodyIndices(self._furniture_model)
         furniture = GeometrySet([self.plant.GetBodyFrameIdOrThrow(body) for body in bodies])
         declaration = CollisionFilterDeclaration().ExcludeWithin(furniture)
@@ -197,7 +197,7 @@ class DrakeWorld:
 
     def contacts(
         self, within: float = 0.0, allowed: frozenset[Pair] = frozenset()
-    ) -> tuple[Contact, ...]:
+    ) -> tuple[ContactPair, ...]:
         """Pairs that penetrate, or are closer than ``within`` metres, nearest first.
 
         The robot against everything and itself, items against everything and each other. Furniture
@@ -218,7 +218,7 @@ class DrakeWorld:
             key = pair(self._loaded.names[a], self._loaded.names[b])
             if key not in allowed and distance < distances.get(key, np.inf):
                 distances[key] = float(distance)
-        contacts = [Contact(a, b, distance) for (a, b), distance in distances.items()]
+        contacts = [ContactPair(a, b, distance) for (a, b), distance in distances.items()]
         return tuple(sorted(contacts, key=lambda c: c.distance))
 
     def __enter__(self) -> DrakeWorld:

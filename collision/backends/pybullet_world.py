@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from galley.collision.backends.bullet import pybullet as pb
 from galley.collision.backends.bullet import quiet
 from galley.collision.backends.urdf import furniture_urdf, item_urdf, loaded_parts, without_visuals
-from galley.collision.checker import MARGIN, Contact, Pair, pair, standing_pairs
+from galley.collision.checker import MARGIN, ContactPair, Pair, pair, unchecked_pairs
 from galley.domain.frames import Array, from_pose7, frozen, inverse, to_pose7
 from galley.domain.scene.model import WORLD, Scene
 from galley.domain.state import State, item_pose, item_poses
@@ -163,7 +163,7 @@ def load_bullet_scene(
         for pair_of_links in robot.allowed_self_collisions:
             i, j = (loaded.link(robot_id, name) for name in pair_of_links)
             pb.setCollisionFilterPair(robot_id, robot_id, i, j, 0, physicsClientId=client)
-        for one, other in standing_pairs(scene, robot):
+        for one, other in unchecked_pairs(scene, robot):
             a, b = loaded.body(one), loaded.body(other)
             pb.setCollisionFilterPair(a[0], b[0], a[1], b[1], 0, physicsClientId=client)
     return loaded
@@ -220,7 +220,7 @@ class PyBulletWorld:
             for names in combinations(robot.links, 2)
             if pair(*names) not in robot.allowed_self_collisions
         ]
-        self._standing = standing_pairs(scene, robot)
+        self._standing = unchecked_pairs(scene, robot)
         self.set_robot(np.zeros(robot.size))
         self.set_scene(np.zeros(len(scene.joints)))
         for index in range(len(scene.items)):
@@ -365,7 +365,7 @@ class PyBulletChecker:
 
     def contacts(
         self, q: Array, scene_q: Array | None = None, within: float | None = None
-    ) -> tuple[Contact, ...]:
+    ) -> tuple[ContactPair, ...]:
         world, state = self.world, self.state
         if world._active is not self:
             world.set_state(state)
@@ -386,5 +386,5 @@ class PyBulletChecker:
         # After furniture was moved, the next check sets the State again.
         world._active = self if scene_q is None else None
         near = world.near_pairs(self.margin if within is None else within, tuple(movers))
-        hits = [Contact(a, b, d) for (a, b), d in near.items() if (a, b) not in self.allowed]
+        hits = [ContactPair(a, b, d) for (a, b), d in near.items() if (a, b) not in self.allowed]
         return tuple(sorted(hits, key=lambda c: c.distance))

@@ -43,7 +43,7 @@ STILL, LOW, HIGH, OWNER = 12, 13, 16, 19
 BODY = 16  # the first owner that is an attached body
 
 
-def keeps_margin(a: float, b: float) -> bool:
+def keeps_full_margin(a: float, b: float) -> bool:
     """Whether moving parts of these owners (see ``Moving``) keep the full margin to each other.
 
     Other pairs of the robot's links keep less: within an arm links are near each other by design.
@@ -80,7 +80,7 @@ class Moving(NamedTuple):
     ball: Floats  # (m, 4)
     # Pose (12) in the world of what stands still, then from STILL: 1 if it does; from LOW and HIGH:
     # the box around it; from OWNER: 0 for the robot's links, or 1 and more for those of each of its
-    # arms if there are several, from BODY on for each attached body: see ``keeps_margin``.
+    # arms if there are several, from BODY on for each attached body: see ``keeps_full_margin``.
     still: Floats  # (m, 20)
     cluster: Ints  # (S + 1,) where each row's clusters begin
     cluster_ball: Floats  # (C, 4)

@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from galley.collision.kernel.arrays import BALLS, FRAMES, OWNER, Q
-from galley.collision.kernel.examine import full_margin, overlapping, place_ball
+from galley.collision.kernel.gjk import Witness, gjk_witness
 from galley.collision.kernel.kinematics import FRAME, frames, pose_of
 from galley.collision.kernel.packed import unpack
 from galley.collision.kernel.prepare import place_everything
-from galley.collision.kernel.separation import Witness, witness
+from galley.collision.kernel.state_check import full_margin, overlapping, place_ball
 from galley.compiled.annotations import Configurations, Flags, Indices, Matrix, Table, Vector
 from galley.compiled.jit import bare_kernel, entry
 from galley.compiled.lanes import LANES
@@ -71,7 +71,7 @@ def nearby(
         within: m.
         least: only what stands still, and of that only what is nearer than all listed before it:
             the last row of a configuration has the least distance.
-        W: (WITNESS_SCRATCH,) scratch of ``witness``.
+        W: (WITNESS_SCRATCH,) scratch of ``gjk_witness``.
         out: (rows, 5 + k) filled: the configuration's row, the distance, what is required of it,
             the part, the other part or ~ the body that stands still, and the gradient. The rest is
             left out when it is full.
@@ -135,7 +135,7 @@ def _near_obstacles(
             if checks.allowed[moving.part[row], obstacles.body[o]] == 0:
                 for i in range(12):
                     Y[i] = obstacles.pose[o, i]
-                pair = witness(moving.solids, row, X, obstacles.solids, o, Y, near, W)
+                pair = gjk_witness(moving.solids, row, X, obstacles.solids, o, Y, near, W)
                 if pair[0] < near:
                     _enter(table, carries, state, margin, pair, row, ~o, out, count)
                     count += 1
@@ -166,7 +166,7 @@ def _near_parts(
         if _balls_apart(table, row, other, lane) < near:  # most pairs are not
             pose_of(table, row, lane, X)
             pose_of(table, other, lane, Y)
-            pair = witness(moving.solids, row, X, moving.solids, other, Y, near, W)
+            pair = gjk_witness(moving.solids, row, X, moving.solids, other, Y, near, W)
             if pair[0] < near:
                 _enter(table, carries, state, required, pair, row, other, out, count)
                 count += 1
@@ -190,7 +190,7 @@ def _enter(
     Args:
         state: which configuration.
         required: m that the two must keep.
-        pair: what ``witness`` returned for them.
+        pair: what ``gjk_witness`` returned for them.
         row: of ``Moving``.
         other: another, or ~ the row of an obstacle.
         count: the row to write.

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from galley.collision.kernel.arrays import FRAMES, HIGH, LOW, SHARE, STILL, Q
-from galley.collision.kernel.examine import place_ball
+from galley.collision.kernel.gjk import support
 from galley.collision.kernel.kinematics import compose, frames, poses
 from galley.collision.kernel.packed import unpack
-from galley.collision.kernel.separation import support
+from galley.collision.kernel.state_check import place_ball
 from galley.compiled.annotations import Flags, Indices, Point, Table, Vector
 from galley.compiled.jit import bare_kernel, entry
 from galley.compiled.lanes import LANES, splat, store

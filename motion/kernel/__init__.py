@@ -1,6 +1,6 @@
 """The motion planners in compiled code: one call from Python plans, shortens and proves a path.
 
-They check collisions through four functions of ``galley.collision.kernel.edges``; the view's table
+They check collisions through four functions of ``galley.collision.kernel.continuous_collision``; the view's table
 of addresses, ``table`` in every signature, is only passed on. They search a box of configurations
 with a metric.
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from galley.collision.kernel.edges import polyline_free, segment_free, segment_proven
+from galley.collision.kernel.continuous_collision import polyline_free, segment_free, segment_proven
 from galley.compiled.annotations import Configuration, Configurations, Int
 from galley.compiled.jit import bare_kernel, inlined
 from galley.motion.kernel.rules import Rules

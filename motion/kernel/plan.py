@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import int64, types
 
-from galley.collision.kernel.edges import path_proven
+from galley.collision.kernel.continuous_collision import path_proven
 from galley.compiled.annotations import Configuration, Configurations, Int
 from galley.compiled.jit import entry, kernel
 from galley.domain.frames import Array

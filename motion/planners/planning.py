@@ -149,20 +149,20 @@ def search(
     tree = view.arrays.tree
     q = onto_limits(configuration(start, len(view.moving)), tree.low, tree.high)
     ends = onto_limits(configurations(goals, len(view.moving)), tree.low, tree.high)
-    rough, states = view.rough, np.vstack([q, ends])
+    spheres_only, states = view.spheres_only, np.vstack([q, ends])
     beyond = np.maximum(tree.low - states, states - tree.high).max(axis=1) > LIMIT_TOLERANCE
     # A search with the spheres alone is faster. If they block an end or every path, search with
     # the hulls.
-    easy = rough.free_many(states) & ~beyond
+    easy = spheres_only.free_many(states) & ~beyond
     free = easy if easy.all() else easy | (view.free_many(states) & ~beyond)
     if not free[0] or not free[1:].any():
         return _refused(view, q, ends)
     ensure(SEARCHES)
     view = turns.about(view, states[free])
-    rough = view.rough
+    spheres_only = view.spheres_only
     run = partial(_rrt, region) if planner == "rrt" else compiled_search.plan_rrt_connect
     if easy[0] and easy[1:].any():
-        path = run(rough, q, ends[easy[1:]], seed, options)
+        path = run(spheres_only, q, ends[easy[1:]], seed, options)
         if not isinstance(path, Failure):
             return path
     return run(view, q, ends[free[1:]], seed, options)

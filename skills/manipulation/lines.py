@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.collision.checker import Contact, Pair
+from galley.collision.checker import ContactPair, Pair
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, frozen
 from galley.domain.state import State, item_pose, placement_at
@@ -240,7 +240,7 @@ def stroke_states(context: PlanningContext, q: Array, opening: float) -> Array:
     return context.robot.with_groups(q, fingers=np.linspace(now, then, _STROKE_STATES))
 
 
-def touched(context: PlanningContext, contacts: Sequence[Contact]) -> tuple[str, ...]:
+def touched(context: PlanningContext, contacts: Sequence[ContactPair]) -> tuple[str, ...]:
     """Names of the bodies and items in some contacts, without the robot's links."""
     names = (name for contact in contacts for name in (contact.a, contact.b))
     return tuple(name for name in names if name not in context.robot.links)

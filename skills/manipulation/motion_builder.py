@@ -352,7 +352,7 @@ class Finder:
         shortcuts = self.context.settings.shortcuts
         options = SearchOptions(shortcuts=shortcuts, required=0.5 * self.margin)
         # The spheres alone are faster, if the path is free by them.
-        view = self._view.rough if self.free(path) else self._view
+        view = self._view.spheres_only if self.free(path) else self._view
         ensure(PLANNERS)
         return compiled_search.shorten(path, view, self._seed, options)
 

@@ -9,7 +9,7 @@ import numpy as np
 from numba.core import event
 
 from galley.collision.collision_world import CollisionWorld
-from galley.collision.kernel import contacts, edges, prepare
+from galley.collision.kernel import contacts, continuous_collision, prepare
 from galley.collision.scene_kernel import SceneKernel
 from galley.collision.solids import box
 from galley.domain.frames import transform
@@ -25,13 +25,13 @@ GOAL = START * [-1, 1, 1, 1, 1, 1, 1]
 
 
 CALLED = (
-    edges.state_free,
-    edges.states_free,
-    edges.segments_free,
-    edges.path_proven,
+    continuous_collision.state_free,
+    continuous_collision.states_free,
+    continuous_collision.segments_free,
+    continuous_collision.path_proven,
     prepare.prepare,
     contacts.nearby,
-    edges.curve_proven,
+    continuous_collision.curve_proven,
     planners.plan,
 )
 

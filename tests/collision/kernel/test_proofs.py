@@ -11,7 +11,7 @@ from galley.collision.backends.drake_world import DrakeWorld
 from galley.collision.checker import pair
 from galley.collision.collision_world import CollisionWorld
 from galley.collision.kernel.arrays import BOX, LIMITS, SHARE, TRAVEL, Q
-from galley.collision.kernel.edges import set_travel
+from galley.collision.kernel.continuous_collision import set_travel
 from galley.collision.scene_kernel import SceneKernel
 from galley.collision.solids import box
 from galley.domain.frames import rotation_about, transform

@@ -13,7 +13,7 @@ from pydrake.geometry import GeometryInstance, ProximityProperties, SceneGraph
 from pydrake.math import RigidTransform
 from scipy.optimize import nnls
 
-from galley.collision.kernel.separation import WITNESS_SCRATCH, separation, witness
+from galley.collision.kernel.gjk import WITNESS_SCRATCH, gjk_distance, gjk_witness
 from galley.collision.kernel.shapes import squared
 from galley.collision.solids import bounds, box, convex, cylinder, extent, row12, sphere, table
 from galley.compiled.jit import bare_kernel
@@ -41,7 +41,7 @@ def squared_of(solids, pose, x, y, z, out):
 @bare_kernel
 def nearest(A, X, B, Y, room, out):
     for k in range(len(out)):
-        d, nx, ny, nz, px, py, pz = witness(A, 0, X[k], B, 0, Y[k], 1e3, room)
+        d, nx, ny, nz, px, py, pz = gjk_witness(A, 0, X[k], B, 0, Y[k], 1e3, room)
         out[k, 0] = d
         out[k, 1], out[k, 2], out[k, 3] = nx, ny, nz
         out[k, 4], out[k, 5], out[k, 6] = px, py, pz
@@ -50,7 +50,7 @@ def nearest(A, X, B, Y, room, out):
 @bare_kernel
 def far_enough(A, X, B, Y, limit, room, out):
     for k in range(len(out)):
-        out[k] = separation(A, 0, X[k], B, 0, Y[k], limit, room)
+        out[k] = gjk_distance(A, 0, X[k], B, 0, Y[k], limit, room)
 
 
 def distances_in_lanes(solid, points):
@@ -137,14 +137,14 @@ def poses(rng, count, reach):
 
 
 def separations(one, a, two, b, limit=-1.0):
-    """Lower bounds (n,) on the distance of two solids at poses (n, 12), as ``separation``."""
+    """Lower bounds (n,) on the distance of two solids at poses (n, 12), as ``gjk_distance``."""
     out = np.empty(len(a))
     far_enough(table([one]), a, table([two]), b, limit, np.empty(12), out)
     return out
 
 
 def witnesses(one, a, two, b):
-    """Distances, normals and points (n, 7) of two solids at poses (n, 12), as ``witness``."""
+    """Distances, normals and points (n, 7) of two solids at poses (n, 12), as ``gjk_witness``."""
     out = np.empty((len(a), 7))
     nearest(table([one]), a, table([two]), b, np.empty(WITNESS_SCRATCH), out)
     return out

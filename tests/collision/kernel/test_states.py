@@ -69,7 +69,7 @@ def answers(kernel, robot, state, rng):
         arm.free_many(Q[:, robot.slice("arm")]),
         arm.clearances(Q[:8, robot.slice("arm")]),
         base.free_many(Q[:, robot.slice("base")]),
-        arm.rough.free_many(Q[:, robot.slice("arm")]),
+        arm.spheres_only.free_many(Q[:, robot.slice("arm")]),
     )
 
 

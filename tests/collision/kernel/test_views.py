@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from galley.collision.collision_world import CollisionWorld
-from galley.collision.kernel.edges import polyline_free_native
+from galley.collision.kernel.continuous_collision import polyline_free_native
 from galley.collision.scene_kernel import SceneKernel
 from galley.collision.solids import box, sphere
 from galley.domain.frames import transform

@@ -25,8 +25,7 @@ from typing import Annotated
 import numpy as np
 
 from galley.collision.kernel.arrays import BEND, RATES, ROUNDING, SHARE, SLACK, TRAVEL, WORST, Q
-from galley.collision.kernel.confirm import confirm_native
-from galley.collision.kernel.examine import examine_native
+from galley.collision.kernel.narrow_phase import confirm_native
 from galley.collision.kernel.packed import (
     EXAMINE,
     PIECE_PROVEN,
@@ -38,6 +37,7 @@ from galley.collision.kernel.packed import (
     int_rows_at,
     unpack,
 )
+from galley.collision.kernel.state_check import examine_native
 from galley.compiled.annotations import Bool, Configuration, Configurations, Float, Lanes, Table
 from galley.compiled.jit import bare_kernel, entry, native
 from galley.compiled.lanes import LANES, lane_indices, load, minimum, splat, store

@@ -10,9 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from galley.collision.kernel.arrays import LIMIT, ROUNDING, WORST
+from galley.collision.kernel.gjk import gjk_distance
 from galley.collision.kernel.kinematics import pose_of
 from galley.collision.kernel.packed import CONFIRM, ROWS, int_rows_at, unpack
-from galley.collision.kernel.separation import separation
 from galley.compiled.annotations import Lanes, Table
 from galley.compiled.jit import bare_kernel, inlined, native
 from galley.compiled.lanes import LANES, lowest_set_bit, maximum, negative_mask, splat
@@ -68,10 +68,10 @@ def _confirm(table: Table, doubtful: int, early: bool, a: int, b: int) -> int:
             limit += ROUNDING
         pose_of(table, a, lane, X)
         if b < 0:
-            d = separation(moving.solids, a, X, obstacles.solids, ~b, Y, limit, W)
+            d = gjk_distance(moving.solids, a, X, obstacles.solids, ~b, Y, limit, W)
         else:
             pose_of(table, b, lane, Y)
-            d = separation(moving.solids, a, X, moving.solids, b, Y, limit, W)
+            d = gjk_distance(moving.solids, a, X, moving.solids, b, Y, limit, W)
         if d < limit:
             buffer[layout[WORST] + lane] = _HIT
             hits |= 1 << lane
@@ -88,7 +88,7 @@ def confirm_native(place: int, doubtful: int, what: int, b: int) -> int:
 
 
 @bare_kernel
-def confirm(table: Table, doubtful: int, early: bool, a: int, b: int) -> int:
+def narrow_phase(table: Table, doubtful: int, early: bool, a: int, b: int) -> int:
     """Calls ``_confirm`` by its address, so that its callers don't contain GJK."""
     row_and_early = 2 * a + (1 if early else 0)  # in one number: a native function takes four
     return call(table[CONFIRM, 0], address(table), doubtful, row_and_early, b)
@@ -100,7 +100,7 @@ def decide(
 ) -> bool:
     """Whether row a is too near to any of the candidates in ``near[1]``, in any of the lanes.
 
-    It is in those that are ``sure``, and in the doubtful ones that ``confirm`` confirms.
+    It is in those that are ``sure``, and in the doubtful ones that ``narrow_phase`` confirms.
 
     Args:
         worst: negative in lanes in which spheres are too near.
@@ -123,7 +123,7 @@ def decide(
     hit = certainly != 0
     if doubtful != 0:
         for m in range(found):
-            if confirm(table, doubtful, early, a, scratch.near[1, m]) != 0:
+            if narrow_phase(table, doubtful, early, a, scratch.near[1, m]) != 0:
                 hit = True
                 if early:
                     break

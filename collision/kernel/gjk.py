@@ -15,7 +15,7 @@ a simplex of up to four such points:
 If the simplex comes to hold the origin, the solids overlap. The lower bound is what is returned: it
 holds in spite of rounding.
 
-``separation`` only decides whether they are far enough apart. ``witness`` also gives the direction
+``gjk_distance`` only decides whether they are far enough apart. ``gjk_witness`` also gives the direction
 and the nearest points, for gradients. Where solids overlap, its depth is the least along any face's
 normal and the line of centres: an upper bound of the true one.
 
@@ -32,12 +32,12 @@ from galley.collision.kernel.arrays import BOX, CYLINDER, HULL, SPHERE, Solids
 from galley.compiled.annotations import Pose, Triple, Vector
 from galley.compiled.jit import bare_kernel
 
-OVERLAP = -1.0  # m, what ``separation`` returns for solids that overlap
+OVERLAP = -1.0  # m, what ``gjk_distance`` returns for solids that overlap
 _ROUNDS = 40  # at most; a search ends earlier unless rounding keeps it going
 _TINY = 1e-14  # m^2, a squared distance so small that the solids touch
-# Size of the scratch of ``witness``: a simplex, and every corner with its point of A.
+# Size of the scratch of ``gjk_witness``: a simplex, and every corner with its point of A.
 WITNESS_SCRATCH = 12 + 6 * (_ROUNDS + 1)
-# d, then the normal and the point on A: see ``witness``.
+# d, then the normal and the point on A: see ``gjk_witness``.
 Witness: TypeAlias = tuple[float, float, float, float, float, float, float]
 
 
@@ -105,7 +105,7 @@ def support(solids: Solids, row: int, X: Pose, x: float, y: float, z: float) -> 
 
 
 @bare_kernel
-def separation(
+def gjk_distance(
     A: Solids, i: int, X: Pose, B: Solids, j: int, Y: Pose, limit: float, W: Vector
 ) -> float:
     """A lower bound on the distance (m) of two solids, tight to rounding; OVERLAP if they overlap.
@@ -283,7 +283,7 @@ def _on_triangle(W: Vector, a: int, b: int, c: int) -> tuple[int, float, float, 
 
 
 @bare_kernel
-def witness(
+def gjk_witness(
     A: Solids, i: int, X: Pose, B: Solids, j: int, Y: Pose, limit: float, W: Vector
 ) -> Witness:
     """Distance of solid i of A at pose X (12,) from solid j of B at Y (12,), and where it is.
@@ -398,7 +398,7 @@ def _point(W: Vector, size: int, met: int, x: float, y: float, z: float) -> Trip
 
 @bare_kernel
 def _overlap(A: Solids, i: int, X: Pose, B: Solids, j: int, Y: Pose) -> Witness:
-    """As ``witness`` for solids that overlap: the shortest way out along a face's normal."""
+    """As ``gjk_witness`` for solids that overlap: the shortest way out along a face's normal."""
     best, nx, ny, nz = -1e9, 0.0, 0.0, 1.0
     # From centre to centre: for solids that have no faces.
     x, y, z = float(X[9] - Y[9]), float(X[10] - Y[10]), float(X[11] - Y[11])

@@ -2,7 +2,7 @@
 
 A link is checked on three levels: the ball around it, its clusters' balls, its spheres; other
 bodies by their ball alone. A level is checked only where the one above is too near something in
-any of the 16; where the last one is, ``confirm`` decides.
+any of the 16; where the last one is, ``narrow_phase`` decides.
 
 The limit is the distance that must be kept: the margin, and in a proof (``edges``) also how far a
 body may travel in the stretch of a curve that a lane stands for. So sampled states and the middles
@@ -30,9 +30,8 @@ from galley.collision.kernel.arrays import (
     STILL,
     TRAVEL,
     WORST,
-    keeps_margin,
+    keeps_full_margin,
 )
-from galley.collision.kernel.confirm import certain_below, confirm, decide
 from galley.collision.kernel.kinematics import (
     FRAME,
     frames,
@@ -43,6 +42,7 @@ from galley.collision.kernel.kinematics import (
     travelled,
     twists,
 )
+from galley.collision.kernel.narrow_phase import certain_below, decide, narrow_phase
 from galley.collision.kernel.packed import ROWS, int_rows_at, unpack
 from galley.collision.kernel.shapes import squared
 from galley.compiled.annotations import Int, Lanes, LaneTriple, Matrix, Table, Triple, Vector
@@ -64,7 +64,7 @@ _FREE = np.float32(1e6)  # m or m^2, farther than anything: the verdict of a fre
 
 
 @inlined
-def examine(table: Table, count: int, early: bool) -> bool:
+def any_in_collision(table: Table, count: int, early: bool) -> bool:
     """Whether any of the first ``count`` configurations in the buffer is too near something.
 
     The buffer holds the configurations, joint by joint, at Q. At SHARE it holds half the length of
@@ -173,7 +173,7 @@ def obstacles_hit(table: Table, lanes: int, early: bool) -> bool:
         part = moving.part[row]
         x, y, z = load_vector(buffer, layout[BALLS] + 3 * LANES * row)
         limit = load(buffer, layout[LIMITS] + LANES * row) if proving else margin
-        store(buffer, layout[LIMIT], limit)  # for ``spheres_hit`` and ``confirm``
+        store(buffer, layout[LIMIT], limit)  # for ``spheres_hit`` and ``narrow_phase``
         t = limit + splat(moving.ball[row, 3])
         low = (reduce_min(x - t), reduce_min(y - t), reduce_min(z - t))
         high = (reduce_max(x + t), reduce_max(y + t), reduce_max(z + t))
@@ -194,7 +194,7 @@ def obstacles_hit(table: Table, lanes: int, early: bool) -> bool:
                     candidates += 1
                     # A body without spheres: the ball was its only level.
                     if row >= len(moving.excess) and not (early and here):
-                        here = confirm(table, bits, early, row, ~o) != 0 or here
+                        here = narrow_phase(table, bits, early, row, ~o) != 0 or here
         if candidates > 0 and row < len(moving.excess):
             here = spheres_hit(table, row, candidates, lanes, early)
         if here:
@@ -286,7 +286,7 @@ def spheres_hit(table: Table, row: int, found: int, lanes: int, early: bool) -> 
     return decide(table, worst, sure, lanes, early, row, found)
 
 
-full_margin = inlined(keeps_margin)  # for kernels
+full_margin = inlined(keeps_full_margin)  # for kernels
 
 
 @bare_kernel
@@ -331,7 +331,7 @@ def pairs_hit(table: Table, lanes: int, early: bool) -> bool:
         elif a < spheres:
             here = spheres_hit(table, a, 1, lanes, early)
         else:
-            here = confirm(table, bits, early, a, b) != 0
+            here = narrow_phase(table, bits, early, a, b) != 0
         if here:
             hit = True
             if early:
@@ -439,5 +439,5 @@ def spheres_meet(table: Table, a: int, b: int, lanes: int, early: bool) -> bool:
 
 @native(4)
 def examine_native(place: int, count: int, early: int, unused: int) -> int:
-    """``examine`` for the table at the address ``place``: 1 if something is too near, else 0."""
-    return 1 if examine(int_rows_at(place, ROWS, 3), count, early != 0) else 0
+    """``any_in_collision`` for the table at the address ``place``: 1 if something is too near, else 0."""
+    return 1 if any_in_collision(int_rows_at(place, ROWS, 3), count, early != 0) else 0
