@@ -9,7 +9,7 @@ import numpy as np
 from galley.domain.frames import Array, inverse, wrap
 from galley.domain.scene.model import HAND, Item, Scene
 from galley.domain.state import Placement, State, item_poses
-from galley.motion.effects import seen_by
+from galley.motion.effects import with_acting_hand
 from galley.motion.thresholds import Thresholds
 from galley.robots.model import RobotModel
 
@@ -52,7 +52,7 @@ def deviations(
         limits: the thresholds; a larger value tolerates more.
     """
     robot = robot.acting(observed.hand)
-    expected, hand_pose = seen_by(robot, expected), robot.kinematics.hand_pose
+    expected, hand_pose = with_acting_hand(robot, expected), robot.kinematics.hand_pose
     states = expected, observed
     X_was, X_now = (item_poses(scene, state, hand_pose(state.q)) for state in states)
     items = zip(scene.items, expected.items, observed.items, X_was, X_now, strict=True)

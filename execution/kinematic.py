@@ -15,7 +15,7 @@ from galley.domain.frames import Array
 from galley.domain.log import Log
 from galley.domain.state import State
 from galley.execution.executor import LOG_PERIOD, Executor, Observation, Recorder, Sample
-from galley.motion.effects import Effects, effects, outcome
+from galley.motion.effects import Effects, effects, state_after_grasp
 from galley.motion.motion import Motion
 
 CONTACT_EVERY = 12  # samples from one search for contacts to the next
@@ -55,7 +55,7 @@ class KinematicExecutor:
         times = self._times(trajectory.duration) - began
         self._record(model, trajectory(times), trajectory(times, 1))
         # The trajectory ends within rounding of the path's end: take the path's.
-        self._state = outcome(world.scene, world.robot, motion, self._state)
+        self._state = state_after_grasp(world.scene, world.robot, motion, self._state)
         world.set_state(self._state)
         return Observation(self._state, self._clock)
 

@@ -35,7 +35,7 @@ from galley.domain.state import Placement, State, item_pose, item_poses
 from galley.execution.deviations import Deviation, deviations, pose_difference
 from galley.execution.executor import Executor, Observation
 from galley.execution.recovery.plans import Facts, InterruptedPlan, MotionPlan
-from galley.motion.effects import outcome, seen_by
+from galley.motion.effects import state_after_grasp, with_acting_hand
 from galley.motion.motion import Motion
 from galley.motion.thresholds import Thresholds
 from galley.planning import GroundAction
@@ -200,8 +200,8 @@ class ExecutionMonitor:
         put: tuple[int, int] | None = None  # the action that put an item down, and the item
         for k, motion in enumerate(current.motions):
             self.listener.fraction("executing", k / len(current.motions))
-            before, expected = expected, outcome(self.scene, self.robot, motion, expected)
-            held = seen_by(self.robot.acting(motion.hand), before).held
+            before, expected = expected, state_after_grasp(self.scene, self.robot, motion, expected)
+            held = with_acting_hand(self.robot.acting(motion.hand), before).held
             action = str(current.plan[motion.action_index]) if current.plan else "(end)"
             name = f"{prefix}{action} | {motion.phase}"
             self.motions.append(motion)

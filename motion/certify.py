@@ -90,7 +90,7 @@ def certify(
     return Certificate(None, float(least), states)
 
 
-def at(points: Array, s: float) -> Array:
+def configuration_at(points: Array, s: float) -> Array:
     """The configuration (k,) at parameter s in [0, n - 1] of a polygonal path."""
     k = min(int(s), len(points) - 2) if len(points) > 1 else 0
     if len(points) == 1:

@@ -121,34 +121,36 @@ class Effects:
 def effects(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> Effects:
     """The effects of ``motion`` when it starts in ``state``, whichever hand acted before."""
     robot = robot.acting(motion.hand)
-    state = seen_by(robot, state)
+    state = with_acting_hand(robot, state)
     X_WH = robot.kinematics.hand_pose(state.q)
-    state = attached(scene, state, motion.attachments, X_WH)
+    state = with_attachments(scene, state, motion.attachments, X_WH)
     driven = [scene.joint_index[a.name] for a in motion.attachments if a.kind == "joint"]
     group = robot.slice(motion.group)
     return Effects(scene, robot, state, group, X_WH, driven[0] if driven else None, motion.slide)
 
 
-def after(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> State:
+def state_after(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> State:
     """The State at the end of ``motion``, when it starts in ``state``."""
     return effects(scene, robot, motion, state).at(motion.path.end)
 
 
-def outcome(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> State:
+def state_after_grasp(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> State:
     """The State after ``motion``, with the items that the fingers have grasped in the hand.
 
-    ``after`` leaves them where they are: a grasp is an attachment of the next motion. A guarded
+    ``state_after`` leaves them where they are: a grasp is an attachment of the next motion. A guarded
     motion of the fingers grasps the items that they may touch.
     """
-    state, robot = after(scene, robot, motion, state), robot.acting(motion.hand)
+    state, robot = state_after(scene, robot, motion, state), robot.acting(motion.hand)
     if motion.group != "fingers" or motion.guard is None:
         return state
     touched = {name for pair in motion.allowed if set(pair) & set(robot.fingers) for name in pair}
     held = tuple(Attachment("item", item.name) for item in scene.items if item.name in touched)
-    return attached(scene, state, held, robot.kinematics.hand_pose(state.q))
+    return with_attachments(scene, state, held, robot.kinematics.hand_pose(state.q))
 
 
-def attached(scene: Scene, state: State, attachments: tuple[Attachment, ...], X_WH: Array) -> State:
+def with_attachments(
+    scene: Scene, state: State, attachments: tuple[Attachment, ...], X_WH: Array
+) -> State:
     """The State with exactly the items of ``attachments`` in the hand, which is at X_WH (4, 4).
 
     An item that is newly attached or released keeps its pose in the world. From then on a released
@@ -173,7 +175,7 @@ def attached(scene: Scene, state: State, attachments: tuple[Attachment, ...], X_
     return state
 
 
-def seen_by(robot: RobotModel, state: State) -> State:
+def with_acting_hand(robot: RobotModel, state: State) -> State:
     """The State with the hand of ``robot`` as the acting one; the same State if it is already.
 
     The item in the hand that acted before goes on at rest in the base's frame.

@@ -18,7 +18,7 @@ from galley.domain.failure import Failure
 from galley.domain.frames import Array, inverse, rotation_about, rotation_z, transform
 from galley.domain.log import OPEN
 from galley.domain.state import State, base_pose
-from galley.motion.effects import after, attached, seen_by
+from galley.motion.effects import state_after, with_acting_hand, with_attachments
 from galley.motion.motion import Attachment, Motion
 from galley.skills.infeasibility.refusals import wrong_in_hand
 from galley.skills.manipulation.context import PlanningContext
@@ -94,7 +94,7 @@ class Handover(LookaheadSkill):
         """True if the taking hand holds the item: then nothing is left to do."""
         index = context.scene.item_index[action.bindings[0].target]
         taker = context.acting(action.bindings[2].target)
-        return seen_by(taker.robot, state).held == index
+        return with_acting_hand(taker.robot, state).held == index
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def _takings(
     released = gives.robot.with_groups(there.q, arm=path[-1:])[0]
     released[gives.robot.slice("fingers")] = gives.robot.fingers_at(gives.robot.gripper.open)
     # The taking hand lifts the item only after the giving hand has withdrawn.
-    seen = seen_by(takes.robot, there)
+    seen = with_acting_hand(takes.robot, there)
     for picked in islice(pick_manipulations(takes, seen, index, rng), _GRASPS):
         *first, lift = picked.steps
         assert isinstance(lift, Line)
@@ -224,7 +224,7 @@ def _release(
         there.q, arm=taken.segments[-1].path.start, fingers=taker.fingers_at(close.opening)
     )[0]
     goes_over = (Attachment("item", name, taker.hand),)
-    state = attached(gives.scene, there.with_robot(gripped), goes_over, back[0])
+    state = with_attachments(gives.scene, there.with_robot(gripped), goes_over, back[0])
     touch = pairs(giver.fingers, (name,))
     stroke = Stroke(OPEN, giver.gripper.open, touch, goes_over)
     opens = stroke_states(gives, gripped, stroke.opening)
@@ -257,7 +257,7 @@ def _motions(
     """
     brings = MotionBuilder(gives, state, action.index, rng)
     failed = brings.free("arm", meeting.arm[None], "bring")
-    grasps = MotionBuilder(takes, seen_by(takes.robot, brings.state), action.index, rng)
+    grasps = MotionBuilder(takes, with_acting_hand(takes.robot, brings.state), action.index, rng)
     failed = failed or grasps.run(meeting.taken)
     if failed is not None:
         return failed
@@ -268,6 +268,6 @@ def _motions(
     release = (replace(let_go, action_index=action.index) for let_go in meeting.release)
     motions = (*brings.motions, *grasps.motions, *release, lifts)
     for motion in motions:
-        state = after(gives.scene, gives.robot, motion, state)
-    rests, _ = at_rest(takes, seen_by(gives.robot, state), action.index, rng)
+        state = state_after(gives.scene, gives.robot, motion, state)
+    rests, _ = at_rest(takes, with_acting_hand(gives.robot, state), action.index, rng)
     return (*motions, *rests)

@@ -11,7 +11,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.pddl.formula import Fact
 from galley.domain.scene.model import Scene
 from galley.domain.state import State
-from galley.motion.effects import after, effects
+from galley.motion.effects import effects, state_after
 from galley.motion.motion import FREE, Motion
 from galley.planning import GroundAction, replay, validate_actions
 from galley.robots.model import RobotModel
@@ -127,7 +127,7 @@ def audit(
             if worst is not None:
                 verdict = f"{worst.a} and {worst.b} penetrate by {-1e3 * worst.distance:.1f} mm"
             audited.append(replace(motion, record=replace(motion.record, audit=verdict)))
-            state = after(scene, robot, motion, state)
+            state = state_after(scene, robot, motion, state)
     return tuple(audited)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.state import State
-from galley.motion.effects import after
+from galley.motion.effects import state_after
 from galley.motion.motion import Motion
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.motion_builder import at_rest
@@ -189,7 +189,7 @@ class Refinement:
             motions, state = (*rested, *own), self.states[-1]
         self.context.listener.refined(k, state, motions)
         for motion in motions:
-            state = after(self.context.scene, self.context.robot, motion, state)
+            state = state_after(self.context.scene, self.context.robot, motion, state)
         self._motions.append(motions)
         self.states.append(state)
         self.reached = max(self.reached, self.at)

@@ -13,7 +13,7 @@ from galley.domain.failure import Failure
 from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
-from galley.motion.effects import after
+from galley.motion.effects import state_after
 from galley.robots.panda.models import mobile_panda
 from galley.skills import PlanningContext, Settings
 from galley.skills.manipulation.optimize import optimize_trajectories
@@ -133,5 +133,5 @@ def _finish(
         finished = optimize_trajectories(bench, (motion,), state)[0]
         if first_s is None and finished.trajectory.duration > 0.0:
             first_s = perf_counter() - began
-        state = after(bench.scene, bench.robot, motion, state)
+        state = state_after(bench.scene, bench.robot, motion, state)
     return first_s, perf_counter() - began

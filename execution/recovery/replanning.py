@@ -23,7 +23,7 @@ from galley.execution.recovery.plans import (
     InterruptedPlan,
     RecoveryPlan,
 )
-from galley.motion.effects import after, seen_by
+from galley.motion.effects import state_after, with_acting_hand
 from galley.motion.motion import Motion
 from galley.planning import GroundAction, Semantics, validate_actions
 from galley.planning.checks.validation import bound_action
@@ -121,7 +121,7 @@ class TampReplanner:
             return out
         clear = state  # the State after the retreat
         for motion in out:
-            clear = after(context.scene, context.robot, motion, clear)
+            clear = state_after(context.scene, context.robot, motion, clear)
         if _lies_flat(context.acting(clear.hand), task, clear):
             self.task = task = task.with_pushes() or task
         left = interrupted.plan[interrupted.index :]
@@ -138,7 +138,7 @@ class TampReplanner:
             views = [context.acting(acting_hand(context.robot, (action,))) for action in bound]
             # A quick check of each action by itself, before any search for motions.
             if any(
-                skills[action.name].impossible(own, action, seen_by(own.robot, clear))
+                skills[action.name].impossible(own, action, with_acting_hand(own.robot, clear))
                 for own, action in zip(views, bound, strict=True)
             ):
                 continue
@@ -187,7 +187,7 @@ def _way_out(
     others = (name for name in context.robot.views if name != state.hand)
     for hand in (state.hand, *others):
         own = context.acting(hand)
-        out = escape(own, seen_by(own.robot, state), motion)
+        out = escape(own, with_acting_hand(own.robot, state), motion)
         if not isinstance(out, Failure):
             return tuple(replace(escaping, hand=hand) for escaping in out)
         first, motion = first or out, None  # ``motion`` was not a motion of the other hands
@@ -241,7 +241,7 @@ def _on_base(context: PlanningContext, task: TampTask, state: State) -> tuple[On
 def _stuck_on_base(context: PlanningContext, task: ObservedTask, state: State) -> Failure | None:
     """A Failure if no empty hand can take an item off the base, which must not drive before."""
     hands = [context.acting(hand) for hand in context.robot.views or ("",)]
-    states = [(own, seen_by(own.robot, state)) for own in hands]
+    states = [(own, with_acting_hand(own.robot, state)) for own in hands]
     empty = [(own, seen) for own, seen in states if seen.held is None]
     for load in context.on_base if empty else ():
         item = context.scene.items[load.index].name
@@ -274,7 +274,7 @@ def _resumable(
     if left and all(name in task.bindings for action in left for name in action.args):
         first = bind_plan(left, task.bindings)[0]
         own = context.acting(acting_hand(context.robot, (first,)))
-        if skills[first.name].resumes(own, first, seen_by(own.robot, state)):
+        if skills[first.name].resumes(own, first, with_acting_hand(own.robot, state)):
             done = _done(task, left[0], skills[first.name].role)
             problem = replace(task.problem, init=tuple(sorted(done)))
             verdict = validate_actions(domain, problem, left[1:])

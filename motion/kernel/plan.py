@@ -19,7 +19,7 @@ from galley.domain.frames import Array
 from galley.motion.kernel.checks import state_proven
 from galley.motion.kernel.polyline import copy, first_rows
 from galley.motion.kernel.rrt_connect import connect
-from galley.motion.kernel.rules import BOX, RULES, Box, Rules
+from galley.motion.kernel.rules import BOX, RULES, Rules, SearchBox
 from galley.motion.kernel.sampling import seeded
 from galley.motion.kernel.shortcut import shorten
 
@@ -68,7 +68,7 @@ class PlanResult(NamedTuple):
 def plan(
     table: Int,
     finer: Int,
-    box: Box,
+    box: SearchBox,
     rules: Rules,
     budget: Budget,
     start: Configuration,

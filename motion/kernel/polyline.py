@@ -39,7 +39,7 @@ def copy(a: Configuration, out: Configuration) -> None:
 
 
 @bare_kernel
-def between(a: Configuration, b: Configuration, share: float, out: Configuration) -> None:
+def interpolate(a: Configuration, b: Configuration, share: float, out: Configuration) -> None:
     """Fill out (k,) with the point at ``share``, in [0, 1], of the straight line from a to b."""
     for j in range(len(a)):
         out[j] = a[j] + share * (b[j] - a[j])
@@ -55,7 +55,7 @@ def steer(a: Configuration, b: Configuration, gap: float, radius: float, out: Fl
         # b itself rather than a share of the way: rounding would miss it.
         copy(b, out)
     else:
-        between(a, b, radius / gap, out)
+        interpolate(a, b, radius / gap, out)
 
 
 @kernel
@@ -68,7 +68,7 @@ def first_rows(path: Configurations, n: int) -> Array:
 
 
 @inlined
-def without_doubles(path: Configurations) -> Array:
+def without_duplicates(path: Configurations) -> Array:
     """The path without rows equal to the row before (within 1e-12); at least one row is left."""
     n, k = path.shape
     rows = np.empty(path.shape)

@@ -19,7 +19,7 @@ from galley.compiled.jit import inlined, kernel
 from galley.domain.frames import Array
 from galley.motion.kernel.checks import edge_free
 from galley.motion.kernel.polyline import copy, distance, steer
-from galley.motion.kernel.rules import UNBOUNDED, Box, Rules
+from galley.motion.kernel.rules import UNBOUNDED, Rules, SearchBox
 from galley.motion.kernel.sampling import RandomState, sample_box
 from galley.motion.kernel.tree import (
     SearchTree,
@@ -39,7 +39,7 @@ _DOMAIN = 0.3  # of the box's diagonal: how near a sample must be to a node that
 @kernel
 def connect(
     table: Int,
-    box: Box,
+    box: SearchBox,
     rules: Rules,
     start: Configuration,
     goals: Configurations,
@@ -104,7 +104,9 @@ def connect(
 
 
 @inlined
-def straight(table: Int, box: Box, rules: Rules, start: Float, goals: Float, gaps: Float) -> int:
+def straight(
+    table: Int, box: SearchBox, rules: Rules, start: Float, goals: Float, gaps: Float
+) -> int:
     """The nearest of ``goals`` (m, k) that a free straight edge from start (k,) reaches, or -1.
 
     gaps (m,) is overwritten.
@@ -127,7 +129,7 @@ def straight(table: Int, box: Box, rules: Rules, start: Float, goals: Float, gap
 @inlined
 def _grow(
     table: Int,
-    box: Box,
+    box: SearchBox,
     rules: Rules,
     first: SearchTree,
     second: SearchTree,
@@ -180,7 +182,12 @@ def _grow(
 
 @inlined
 def _extend(
-    table: Int, box: Box, rules: Rules, tree: SearchTree, target: Configuration, q: Configuration
+    table: Int,
+    box: SearchBox,
+    rules: Rules,
+    tree: SearchTree,
+    target: Configuration,
+    q: Configuration,
 ) -> int:
     """Adds one edge, at most the radius long, from the nearest node towards ``target`` (k,).
 
@@ -204,7 +211,7 @@ def _extend(
 @inlined
 def _reach(
     table: Int,
-    box: Box,
+    box: SearchBox,
     rules: Rules,
     tree: SearchTree,
     other: SearchTree,

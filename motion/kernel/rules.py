@@ -26,7 +26,7 @@ class Rules(NamedTuple):
     required: float
 
 
-class Box(NamedTuple):
+class SearchBox(NamedTuple):
     """The configurations that a search may draw, and its metric.
 
     Attributes:
@@ -40,6 +40,6 @@ class Box(NamedTuple):
     weights: Array
 
 
-BOX = types.NamedUniTuple(float64[::1], 3, Box)
+BOX = types.NamedUniTuple(float64[::1], 3, SearchBox)
 RULES = types.NamedTuple((float64, types.boolean, float64), Rules)
 """Numba's types of the two tuples, for the signatures of entries."""

@@ -22,14 +22,14 @@ from galley.compiled.jit import bare_kernel, entry, inlined, kernel
 from galley.domain.frames import Array
 from galley.motion.kernel.checks import edge_free, edges_free
 from galley.motion.kernel.polyline import (
-    between,
     copy,
     distance,
     first_rows,
+    interpolate,
     length,
-    without_doubles,
+    without_duplicates,
 )
-from galley.motion.kernel.rules import BOX, RULES, Box, Rules
+from galley.motion.kernel.rules import BOX, RULES, Rules, SearchBox
 from galley.motion.kernel.sampling import RandomState, below, seeded, uniform
 
 _GAIN = 5e-3  # share of the length; a smaller gain is not worth its collision checks
@@ -39,7 +39,7 @@ _RELAX = 0.7  # share of the tries; the rest are cuts. With cuts alone, paths of
 @kernel
 def shorten(
     table: Int,
-    box: Box,
+    box: SearchBox,
     rules: Rules,
     path: Configurations,
     tries: int,
@@ -58,7 +58,7 @@ def shorten(
         state: of the random generator (4,); advanced.
     """
     # Doubles are edges of no length, which would only cost collision checks.
-    points = without_doubles(path)
+    points = without_duplicates(path)
     n, k = points.shape
     if n < 3:
         return points
@@ -96,7 +96,7 @@ def drop(table: Int, rules: Rules, points: Configurations, n: int) -> int:
 @inlined
 def _improve(
     table: Int,
-    box: Box,
+    box: SearchBox,
     rules: Rules,
     points: Configurations,
     spare: Configurations,
@@ -156,14 +156,14 @@ def _point_at(points: Float, gaps: Float, n: int, s: float, out: Float) -> tuple
         s -= gaps[i]
         i += 1
     share = min(1.0, s / gaps[i]) if gaps[i] > 0.0 else 0.0
-    between(points[i], points[i + 1], share, out)
+    interpolate(points[i], points[i + 1], share, out)
     return i, share
 
 
 @inlined
 def _cut(
     table: Int,
-    box: Box,
+    box: SearchBox,
     rules: Rules,
     points: Configurations,
     n: int,
@@ -213,7 +213,7 @@ def _splice(points: Configurations, n: int, first: int, to: int) -> None:
 @inlined
 def _relax(
     table: Int,
-    box: Box,
+    box: SearchBox,
     rules: Rules,
     points: Configurations,
     spare: Configurations,
@@ -262,7 +262,7 @@ def _relax(
 @kernel
 def shorten_seeded(
     table: Int,
-    box: Box,
+    box: SearchBox,
     rules: Rules,
     path: Configurations,
     tries: int,

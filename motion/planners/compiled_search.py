@@ -135,10 +135,10 @@ def shorten(path: Path, view: View, seed: int, options: SearchOptions | None = N
 
 def _box(view: View) -> Any:
     """The box to search, and its metric, as the kernel's tuple."""
-    from galley.motion.kernel.rules import Box
+    from galley.motion.kernel.rules import SearchBox
 
     tree = view.arrays.tree
-    return Box(tree.low, tree.high, tree.weights)
+    return SearchBox(tree.low, tree.high, tree.weights)
 
 
 def _rules(options: SearchOptions) -> Any:

@@ -52,7 +52,7 @@ def drivable(points: Array, base: JointGroup, free: Free) -> Array | None:
     return _turned_once(_shortened(way, base, free))
 
 
-def seconds(points: Array, base: JointGroup) -> float:
+def drive_time(points: Array, base: JointGroup) -> float:
     """A lower bound on the time of a drive through poses (m, 3); a metre backwards counts more."""
     steps = np.diff(points, axis=0)
     heading = points[:-1, 2]
@@ -87,7 +87,7 @@ def _ways(a: Array, b: Array, base: JointGroup) -> list[Array]:
     low, high = (base.lower[2] - course) / np.pi, (base.upper[2] - course) / np.pi
     half_turns = np.arange(np.ceil(low), np.floor(high) + 1.0)  # odd: astern
     ways = [_way(a, b, (course + np.pi * k,), (b[:2],)) for k in half_turns]
-    ways = sorted(ways, key=lambda way: seconds(way, base))[:_COURSES]
+    ways = sorted(ways, key=lambda way: drive_time(way, base))[:_COURSES]
     # Two drives: along both ends' headings, or one of these and a heading near their mean.
     pairs = [(a[2], b[2])]
     slanted = 0.5 * (a[2] + b[2]) + np.array(_SLANTS)
@@ -100,7 +100,7 @@ def _ways(a: Array, b: Array, base: JointGroup) -> list[Array]:
             between = a[:2] + np.linalg.solve(u.T, (x, y))[0] * u[0]
             if ((between >= base.lower[:2]) & (between <= base.upper[:2])).all():
                 ways.append(_way(a, b, (first, second), (between, b[:2])))
-    return sorted(ways, key=lambda way: seconds(way, base))
+    return sorted(ways, key=lambda way: drive_time(way, base))
 
 
 def _way(a: Array, b: Array, headings: Sequence[float], spots: Sequence[Array]) -> Array:
@@ -121,9 +121,9 @@ def _shortened(way: Array, base: JointGroup, free: Free) -> Array:
     while k < len(way) - 2:
         ahead = len(way) - 1 - k
         while ahead > 1:
-            now = seconds(way[k : k + ahead + 1], base) - 1e-6
+            now = drive_time(way[k : k + ahead + 1], base) - 1e-6
             joins = _ways(way[k], way[k + ahead], base)[:_JOINS]
-            direct = next((j for j in joins if seconds(j, base) < now and free(j)), None)
+            direct = next((j for j in joins if drive_time(j, base) < now and free(j)), None)
             if direct is not None:
                 way = np.vstack([way[:k], direct, way[k + ahead + 1 :]])
                 break

@@ -26,7 +26,7 @@ from galley.motion.path import Path
 from galley.motion.planners import compiled_search, turns
 from galley.motion.planners.compiled_search import SearchOptions
 from galley.motion.planners.drives import drivable
-from galley.motion.planners.rrt import RRT, EndRegion, view_space
+from galley.motion.planners.rrt import RRT, GoalRegion, view_space
 from galley.robots.model import by_name, onto_limits
 
 Planner = Literal["rrt-connect", "rrt"]
@@ -99,10 +99,10 @@ def plan(
     else:
         # First the nearest whole turns, then the other way round: the search stays small.
         begin, ends = configuration(begin, len(view.moving)), configurations(ends, len(view.moving))
-        ends = turns.near(view, begin, ends)
+        ends = turns.nearest_turns(view, begin, ends)
         path = search(view, begin, ends, seed, planner, options)
         if isinstance(path, Failure) and path.kind is FailureKind.BUDGET:
-            others = turns.other_ways(view, begin, ends)
+            others = turns.opposite_turns(view, begin, ends)
             path = search(view, begin, others, seed, planner, options) if len(others) else path
     if not isinstance(path, Failure) and world.robot.group(group).differential:
         path = _driven(world, view, path, options)
@@ -133,7 +133,7 @@ def search(
     seed: int,
     planner: str,
     options: SearchOptions,
-    region: EndRegion | None = None,
+    region: GoalRegion | None = None,
 ) -> Path | Failure:
     """``plan`` in a collision view, for goal configurations.
 
@@ -158,7 +158,7 @@ def search(
     if not free[0] or not free[1:].any():
         return _refused(view, q, ends)
     ensure(SEARCHES)
-    view = turns.about(view, states[free])
+    view = turns.narrowed(view, states[free])
     spheres_only = view.spheres_only
     run = partial(_rrt, region) if planner == "rrt" else compiled_search.plan_rrt_connect
     if easy[0] and easy[1:].any():
@@ -192,7 +192,7 @@ def _refused(view: View, start: Array, goals: Array) -> Failure:
 
 
 def _rrt(
-    region: EndRegion | None,
+    region: GoalRegion | None,
     view: View,
     start: Array,
     goals: Array,

@@ -23,13 +23,13 @@ def endless(view: View) -> NDArray[np.bool_]:
     return np.asarray(wide & (tree.prismatic[view.moving] == 0))
 
 
-def near(view: View, start: Array, goals: Array) -> Array:
+def nearest_turns(view: View, start: Array, goals: Array) -> Array:
     """The goals (m, k), with endless joints moved by whole turns to be nearest to start (k,)."""
     tree = view.arrays.tree
     return np.where(endless(view), nearest_turn(goals, start, tree.low, tree.high), goals)
 
 
-def other_ways(view: View, start: Array, goals: Array) -> Array:
+def opposite_turns(view: View, start: Array, goals: Array) -> Array:
     """Configurations (n, k) with the poses of ``goals`` (m, k), one endless joint a turn further.
 
     The goals are near the start (k,); the joint comes from the other side of it. Configurations
@@ -44,7 +44,7 @@ def other_ways(view: View, start: Array, goals: Array) -> Array:
     return others[((others >= tree.low) & (others <= tree.high)).all(axis=1)]
 
 
-def about(view: View, states: Array) -> View:
+def narrowed(view: View, states: Array) -> View:
     """The view with a narrower range for endless joints: around the states (m, k), start and goals.
 
     Without endless joints it is the same view.

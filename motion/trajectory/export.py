@@ -14,7 +14,7 @@ import numpy as np
 
 from galley.domain.columns import write_table
 from galley.domain.files import write_atomically
-from galley.motion.trajectory.trajectory import Samples, Trajectory
+from galley.motion.trajectory.trajectory import Trajectory, TrajectorySamples
 from galley.robots.model import JointGroup
 
 CSV_RATE = 1000.0  # Hz, of many arms' control loops
@@ -113,7 +113,7 @@ def write_ros(
     return len(message["points"])
 
 
-def _sampled(trajectory: Trajectory, group: JointGroup, rate: float) -> Samples:
+def _sampled(trajectory: Trajectory, group: JointGroup, rate: float) -> TrajectorySamples:
     """The trajectory at ``rate`` samples per second and at its end.
 
     Raises:

@@ -26,7 +26,7 @@ _PARTS = 8  # of a piece on which its length is integrated
 _NO_POWER = 1e-12  # share of the largest coefficient below which a power is rounding
 
 
-class Samples(NamedTuple):
+class TrajectorySamples(NamedTuple):
     """The states of a trajectory at m times.
 
     Attributes:
@@ -182,7 +182,7 @@ class Trajectory:
         times[0], times[-1] = 0.0, self.duration
         return times, self(times)
 
-    def sampled(self, dt: float) -> Samples:
+    def sampled(self, dt: float) -> TrajectorySamples:
         """The trajectory at 0, dt, 2 dt, ... and, exactly, at its end.
 
         The last interval is the remainder, in (0, dt].
@@ -194,7 +194,7 @@ class Trajectory:
             raise ValueError(f"dt must be greater than 0, got {dt}")
         count = max(1, int(np.ceil(self.duration / dt - 1e-6)))
         times = np.append(np.arange(count) * dt, self.duration)
-        return Samples(times, self(times), self(times, 1), self(times, 2))
+        return TrajectorySamples(times, self(times), self(times, 1), self(times, 2))
 
     def joined(self, *others: Trajectory, tolerance: float = 1e-6) -> Trajectory:
         """This trajectory followed by the others, as one.

@@ -17,7 +17,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array
 from galley.domain.log import OPEN
 from galley.domain.state import State
-from galley.motion.effects import after
+from galley.motion.effects import state_after
 from galley.motion.motion import Motion, Record
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest
@@ -62,7 +62,7 @@ def escape(
     opened, tried = () if pushed else _open_fingers(context, state), 0
     # First with open fingers, then as they are.
     for first in (opened, ()) if opened else ((),):
-        here = after(context.scene, context.robot, first[0], state) if first else state
+        here = state_after(context.scene, context.robot, first[0], state) if first else state
         if first and _free(context, here):
             return first
         for leg in _legs(context, here, motion):

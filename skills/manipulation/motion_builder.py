@@ -20,14 +20,14 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import Array, nearest_turn, transform
 from galley.domain.state import State
 from galley.motion.certify import Certificate
-from galley.motion.effects import after, seen_by
+from galley.motion.effects import state_after, with_acting_hand
 from galley.motion.motion import Motion, Record
 from galley.motion.path import Path
 from galley.motion.planners import compiled_search
 from galley.motion.planners.compiled_search import SearchOptions
 from galley.motion.planners.drives import drivable
 from galley.motion.planners.planning import search
-from galley.motion.planners.rrt import RRT, EndRegion, joint_space, path_free, view_space
+from galley.motion.planners.rrt import RRT, GoalRegion, joint_space, path_free, view_space
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.escape import escape
@@ -72,7 +72,7 @@ class MotionBuilder:
         if touching or hand:
             motion = replace(motion, allowed=allowed, hand=hand)
         self.motions.append(motion)
-        self.state = after(self.context.scene, self.context.robot, motion, self.state)
+        self.state = state_after(self.context.scene, self.context.robot, motion, self.state)
 
     def move_base(self, goal: Array, step: str, reason: str = "") -> Failure | None:
         """Fold the arm if necessary, then drive to the base pose ``goal`` (3,).
@@ -193,10 +193,10 @@ def at_rest(
     for hand in dict.fromkeys((state.hand, *robot.views)):
         if hand != robot.hand:
             other = context.acting(hand)
-            builder = MotionBuilder(other, seen_by(other.robot, state), action_index, rng)
+            builder = MotionBuilder(other, with_acting_hand(other.robot, state), action_index, rng)
             builder.fold(f"rest the {hand} arm")
             motions, state = motions + builder.motions, builder.state
-    return tuple(motions), seen_by(robot, state)
+    return tuple(motions), with_acting_hand(robot, state)
 
 
 def folded_configurations(context: PlanningContext, state: State) -> Array:
@@ -329,7 +329,7 @@ class Finder:
         path = search(view, start, goals, self._seed, "rrt-connect", options)
         return path, "rrt-connect"
 
-    def rrt(self, start: Array, goals: Array, region: EndRegion | None) -> Path | Failure:
+    def rrt(self, start: Array, goals: Array, region: GoalRegion | None) -> Path | Failure:
         """A path of the baseline RRT into a region or, if that is None, to one of goals (m, k)."""
         return self._rrt.plan(self._space, self._free, start, region, goals, self.rng)
 
@@ -384,7 +384,7 @@ class Finder:
         def pose(arm: Array) -> Array:
             return hand(arm) @ X_HT
 
-        region = EndRegion(pose, pose(goals[0]), radius=0.02 if l1 else 0.01, l1=l1)
+        region = GoalRegion(pose, pose(goals[0]), radius=0.02 if l1 else 0.01, l1=l1)
         path = self.rrt(start, goals, region)
         if isinstance(path, Failure) or (np.abs(goals - path.end).max(axis=1) < 1e-9).any():
             return path

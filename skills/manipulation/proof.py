@@ -9,7 +9,7 @@ from galley.collision.view import View
 from galley.domain.frames import Array
 from galley.domain.predicates import corners
 from galley.domain.state import State
-from galley.motion.certify import CAP, Certificate, at, certify
+from galley.motion.certify import CAP, Certificate, certify, configuration_at
 from galley.motion.motion import Attachment
 from galley.motion.path import Path
 from galley.skills.manipulation.context import PlanningContext
@@ -68,8 +68,8 @@ def prove(
 
     def clearance(s: float) -> float:
         """Distance (m) of the nearest pair at a place s of the path, at most ``CAP``."""
-        q[joints] = at(points, s)
-        moved = None if scene_q is None else at(scene_q, s)
+        q[joints] = configuration_at(points, s)
+        moved = None if scene_q is None else configuration_at(scene_q, s)
         near = checker.contacts(q, moved, within=CAP)
         return near[0].distance if near else CAP
 

@@ -32,7 +32,7 @@ from galley.domain.pddl.formula import Fact
 from galley.domain.predicates import CLOSED
 from galley.domain.scene.model import WORLD, Binding
 from galley.domain.state import State
-from galley.motion.effects import after, effects, seen_by
+from galley.motion.effects import effects, state_after, with_acting_hand
 from galley.motion.motion import Motion
 from galley.planning import GroundAction
 from galley.skills.drawer import intended_opening
@@ -236,7 +236,7 @@ class FailureAnalyzer:
                 # Its certificate holds for this state only; else it would have been used before.
                 return (self.out_of_reach(subject, replace(failure, certificate=None)),)
         hand = acting_hand(self.context.robot, refinement.plan, k)
-        held = seen_by(self.context.robot.acting(hand), refinement.states[-1]).held
+        held = with_acting_hand(self.context.robot.acting(hand), refinement.states[-1]).held
         if held is not None and times % 2 == 1:
             return self._last_action_on(refinement, k, held, "takes")
         return None
@@ -517,7 +517,7 @@ class _Counterfactual:
                 all_hit |= hit
                 if motion.group != "base" and motion.record.planner in ("straight", "direct"):
                     close |= hit
-                at = after(self.context.scene, self.context.robot, motion, at)
+                at = state_after(self.context.scene, self.context.robot, motion, at)
         return frozenset(close), frozenset(all_hit)
 
     def _hits(self, motion: Motion, at: State, changed: NDArray[np.int64]) -> set[_Hit]:
@@ -529,7 +529,7 @@ class _Counterfactual:
             changed: indices of the scene joints that have other values there.
         """
         context, scene = self.context.acting(motion.hand), self.context.scene
-        at = seen_by(context.robot, at)
+        at = with_acting_hand(context.robot, at)
         started = effects(scene, context.robot, motion, at)
         along = [started.at(q) for q in motion.path.resampled(_STEP).waypoints]
         back = started.state

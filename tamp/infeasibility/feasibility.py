@@ -23,7 +23,7 @@ from galley.domain.pddl.formula import Fact, Formula, Literal
 from galley.domain.predicates import SPOT_RADIUS
 from galley.domain.scene.model import Binding, Item, Region, Spot
 from galley.domain.state import State
-from galley.motion.effects import seen_by
+from galley.motion.effects import with_acting_hand
 from galley.planning import GroundAction
 from galley.skills.infeasibility.refusals import out_of_reach_as_found
 from galley.skills.manipulation.context import PlanningContext
@@ -97,7 +97,7 @@ class FeasibilityCheck:
         ground = GroundAction(action.name, tuple(b.object for b in action.bindings))
         if ground not in self._asked:
             context = self.context.acting(acting_hand(self.context.robot, (action,)))
-            state = seen_by(context.robot, self.start)
+            state = with_acting_hand(context.robot, self.start)
             failed = self.task.skills[action.name].impossible(context, action, state)
             self._asked[ground] = None if failed is None else failed.within(str(action))
         return self._asked[ground]
@@ -126,7 +126,7 @@ class FeasibilityCheck:
         if role.takes is None or role.place is None:
             return []
         context = self.context.acting(acting_hand(self.context.robot, (action,)))
-        state = seen_by(context.robot, self.start)
+        state = with_acting_hand(context.robot, self.start)
         failed = out_of_reach_as_found(context, state, action, self.task.skills[action.name])
         if failed is None:
             return []

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.scene.model import WORLD, Binding
 from galley.domain.state import State
-from galley.motion.effects import seen_by
+from galley.motion.effects import with_acting_hand
 from galley.planning import SearchLimits, ground, search
 from galley.skills import SKILLS
 from galley.skills.drawer import MIN_OPENING, intended_opening
@@ -251,7 +251,9 @@ class Prover:
                 least = min(MIN_OPENING, intended_opening(own, subject))
                 families = handle_holds(own, state, subject, least)
                 what, item = f"open {subject.object}", None
-            proof = prove_no_grasp(own, seen_by(own.robot, state), families, stances, what, item)
+            proof = prove_no_grasp(
+                own, with_acting_hand(own.robot, state), families, stances, what, item
+            )
             if proof is None:
                 break
         if proof is None:

@@ -14,7 +14,7 @@ from galley.domain.pddl.reader import read_domain, read_problem
 from galley.domain.state import State, placement_at
 from galley.execution.recovery.plans import InterruptedPlan, RecoveryPlan
 from galley.execution.recovery.replanning import TampReplanner, unmet
-from galley.motion.effects import after, effects
+from galley.motion.effects import effects, state_after
 from galley.planning import validate_actions
 from galley.skills import PlanningContext, Settings
 from galley.skills.manipulation.context import NOTHING_FAILED, FailedContacts
@@ -60,7 +60,7 @@ class Task:
             if str(self.plan[motion.action_index])[1:].startswith(action) and phase in motion.phase
         )
 
-    def after(self, action: str, phase: str) -> tuple[int, State]:
+    def state_after(self, action: str, phase: str) -> tuple[int, State]:
         """That motion's index, and the State it was to lead to."""
         k = self.find(action, phase)
         return k, self.states[k + 1]
@@ -106,7 +106,7 @@ class Task:
         for motion in found.motions:
             where = robot.slice(motion.group)
             assert np.allclose(motion.path.start, state.q[where], atol=1e-9), motion.phase
-            state = after(self.scene, robot, motion, state)
+            state = state_after(self.scene, robot, motion, state)
         verdicts = audit(self.scene, robot, found.motions, found.start)
         assert {motion.record.audit for motion in verdicts} <= {"free"}
         assert not unmet(self.tamp, state, found.facts[-1])
@@ -123,7 +123,7 @@ def planned(scene: Any, world: Any, folder: Any, domain_file: str, problem_file:
     assert isinstance(found, RefinedPlan), str(found)
     motions, states = found.refined.motions, [task.start]
     for motion in motions:
-        states.append(after(scene, context.robot, motion, states[-1]))
+        states.append(state_after(scene, context.robot, motion, states[-1]))
     facts = validate_actions(domain, problem, found.plan).states
     return Task(task, context, found.plan, motions, states, facts)
 

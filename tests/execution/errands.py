@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from galley.domain.state import State, initial_state
-from galley.motion.effects import after
+from galley.motion.effects import state_after
 from galley.motion.motion import Motion
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.optimize import optimize_trajectories
@@ -45,5 +45,5 @@ def errand(scene, world, *actions, seed=2):
             motions.append(motion)
             names.append(f"{action} | {motion.phase}")
             states.append(state)
-            state = after(scene, robot, motion, state)
+            state = state_after(scene, robot, motion, state)
     return Errand(tuple(motions), tuple(names), tuple(states))

@@ -9,7 +9,7 @@ from galley.domain.pddl.formula import Fact
 from galley.execution.executor import Observation
 from galley.execution.monitor import ExecutionMonitor
 from galley.execution.recovery.plans import RESUMED, MotionPlan, RecoveryPlan
-from galley.motion.effects import outcome
+from galley.motion.effects import state_after_grasp
 from galley.motion.thresholds import THRESHOLDS
 from galley.planning import GroundAction
 
@@ -51,7 +51,7 @@ class Scripted:
         number = len(self.names)
         self.names.append(name)
         self.clock += motion.trajectory.duration
-        self.state = outcome(self.scene, self.robot, motion, self.state)
+        self.state = state_after_grasp(self.scene, self.robot, motion, self.state)
         self.state = self.happens.get(number, lambda s: s)(self.state)
         seen = self.glimpses.get(number, lambda s: s)(self.state)
         return Observation(seen, self.clock, self.ends.get(number, ""))

@@ -12,7 +12,7 @@ from galley.domain.scene.model import WORLD
 from galley.domain.state import Placement, initial_state, item_pose
 from galley.execution.monitor import REST
 from galley.execution.recovery.replanning import NOTHING_LEFT, REPLANNED, RESUMED, RecoveryPlan
-from galley.motion.effects import after
+from galley.motion.effects import state_after
 from galley.motion.motion import Attachment, Guard, Motion, Slide
 from galley.motion.path import Path
 from galley.motion.thresholds import THRESHOLDS
@@ -34,7 +34,7 @@ def context(small_scene, robot):
         guard = Guard(np.array([0.0, 1.0, 0.0]), 20.0, 0.1) if phase == "close fingers" else None
         trajectory = rest_to_rest(path, robot.group(group))
         motion = Motion(action, phase, group, path, trajectory, attachments, grasp, guard)
-        state = after(small_scene, robot, motion, state)
+        state = state_after(small_scene, robot, motion, state)
         return motion
 
     state = start
@@ -125,7 +125,7 @@ def test_a_grasp_that_closed_on_nothing_is_remembered_and_told(context, ended, b
 def test_where_an_item_did_not_stay_is_remembered_and_told(context):
     end = context.start
     for motion in context.motions:
-        end = after(context.scene, context.robot, motion, end)
+        end = state_after(context.scene, context.robot, motion, end)
     placed = item_pose(context.scene, end, 0, np.eye(4))
 
     def toppled(state):

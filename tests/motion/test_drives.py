@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from galley.motion.path import Path
-from galley.motion.planners.drives import drivable, seconds
+from galley.motion.planners.drives import drivable, drive_time
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.motion.trajectory.trajectory import limit_ratios
 from galley.robots.model import JointGroup
@@ -68,7 +68,7 @@ def test_in_the_open_no_single_drive_is_faster(seed):
         for h, back in headings
         if abs(h) <= 7.0
     )
-    assert seconds(way, BASE) <= best + 1e-9
+    assert drive_time(way, BASE) <= best + 1e-9
 
 
 def test_a_sideways_shift_between_posts_is_made_of_turns_and_drives():

@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 from galley.domain.frames import from_pose7, inverse, transform
 from galley.domain.scene.model import HAND, Joint
 from galley.domain.state import Placement, initial_state, item_pose
-from galley.motion.effects import after, attached, displacement, effects
+from galley.motion.effects import displacement, effects, state_after, with_attachments
 from galley.motion.motion import Attachment, Motion
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest
@@ -34,12 +34,12 @@ def test_an_item_keeps_its_place_when_taken_and_when_let_go(kitchen):
     start = initial_state(kitchen)
     X_WH = hand_pose(start.q, kitchen.robot.base)
     before = world_pose(kitchen, start, 0)
-    taken = attached(kitchen, start, (Attachment("item", "sugar_box"),), X_WH)
+    taken = with_attachments(kitchen, start, (Attachment("item", "sugar_box"),), X_WH)
     assert taken.held == 0
     np.testing.assert_allclose(world_pose(kitchen, taken, 0), before, atol=1e-12)
-    again = attached(kitchen, taken, (Attachment("item", "sugar_box"),), X_WH)
+    again = with_attachments(kitchen, taken, (Attachment("item", "sugar_box"),), X_WH)
     assert again.items[0] is taken.items[0], "what is held stays as it was grasped"
-    released = attached(kitchen, again, (), X_WH)
+    released = with_attachments(kitchen, again, (), X_WH)
     assert released.held is None
     np.testing.assert_allclose(world_pose(kitchen, released, 0), before, atol=1e-12)
     assert released.items[1] == start.items[1]
@@ -52,7 +52,7 @@ def test_an_item_let_go_over_an_open_drawer_belongs_to_the_drawer(kitchen):
     X_WH = hand_pose(start.q, kitchen.robot.base)
     X_WI = transform(None, (0.40, 1.2, 0.82))
     held = start.with_scene(scene_q).with_item(1, Placement(HAND, inverse(X_WH) @ X_WI))
-    released = attached(kitchen, held, (), X_WH)
+    released = with_attachments(kitchen, held, (), X_WH)
     assert released.items[1].parent == "indigo_drawer_top"
     np.testing.assert_allclose(released.items[1].X_PI[:3, 3], [0.10, 1.2, 0.82], atol=1e-9)
     closed = released.with_scene(np.zeros(6))
@@ -76,14 +76,14 @@ def test_a_drawer_stops_at_its_ends(kitchen, robot):
     start = initial_state(kitchen)
     k = kitchen.joint_index[DRAWER]
     hold = (Attachment("joint", DRAWER),)
-    pulled = after(
+    pulled = state_after(
         kitchen,
         robot,
         drive(robot, start, 0.4 + 0.2, 0, 0, hold),
         start.with_robot(np.r_[1.0, start.q[1:]]),
     )
     assert pulled.scene_q[k] == pytest.approx(0.4)
-    pushed = after(kitchen, robot, drive(robot, start, -0.2, 0, 0, hold), start)
+    pushed = state_after(kitchen, robot, drive(robot, start, -0.2, 0, 0, hold), start)
     assert pushed.scene_q[k] == 0.0
 
 

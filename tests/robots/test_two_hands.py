@@ -11,7 +11,7 @@ from galley.domain.scene.model import HAND
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import ROBOTS
 from galley.domain.state import Placement, initial_state, item_poses
-from galley.motion.effects import seen_by
+from galley.motion.effects import with_acting_hand
 from galley.robots.catalog import robot_of
 
 OWN = (ROBOTS / "dual_fr3.yaml").read_text()
@@ -37,7 +37,7 @@ def world(scene, robot):
 
 def holding(scene, robot, hand):
     """The start, with the carton between the fingers of a hand."""
-    state = seen_by(robot.acting(hand), initial_state(scene))
+    state = with_acting_hand(robot.acting(hand), initial_state(scene))
     own = robot.acting(hand)
     width = own.fingers_at(0.025)
     q = own.with_groups(state.q, fingers=width)[0]
@@ -71,7 +71,7 @@ def test_each_view_has_the_joints_of_its_own_hand_and_the_hand_where_bullet_has_
 def test_what_a_hand_holds_stays_where_it_is_when_the_other_acts(scene, robot):
     """There and back, and with the base moved meanwhile it goes along."""
     held = holding(scene, robot, "left")
-    seen = seen_by(robot.acting("right"), held)
+    seen = with_acting_hand(robot.acting("right"), held)
     assert seen.held is None
     assert seen.resting == {0: "left"}
     assert seen.holds(tuple(robot.views)) == held.holds(tuple(robot.views)) == (0, None)
@@ -80,7 +80,7 @@ def test_what_a_hand_holds_stays_where_it_is_when_the_other_acts(scene, robot):
     np.testing.assert_allclose(item_poses(scene, seen, np.eye(4)), before, atol=1e-12)
     q = seen.q.copy()
     q[:3] = 0.3, -0.2, 0.7
-    back = seen_by(robot.acting("left"), seen.with_robot(q))
+    back = with_acting_hand(robot.acting("left"), seen.with_robot(q))
     assert back.held == 0
     np.testing.assert_allclose(back.items[0].X_PI, held.items[0].X_PI, atol=1e-12)
 
@@ -88,7 +88,7 @@ def test_what_a_hand_holds_stays_where_it_is_when_the_other_acts(scene, robot):
 def test_the_other_arm_sees_what_a_hand_holds_as_bullet_does(scene, robot, world):
     """The kernel's arm of one hand, past the carton that rests in the other."""
     own = robot.acting("right")
-    seen = seen_by(own, holding(scene, robot, "left"))
+    seen = with_acting_hand(own, holding(scene, robot, "left"))
     X_WH = robot.acting("left").kinematics.hand_pose(seen.q)
     X_WI = item_poses(scene, seen, np.eye(4))[0]
     grip = frozenset(tuple(sorted(("carton", link))) for link in robot.acting("left").hand_links)

@@ -13,7 +13,7 @@ from galley.domain.pddl.reader import read_domain
 from galley.domain.predicates import fact_holds
 from galley.domain.scene.model import Binding
 from galley.domain.state import Placement, initial_state
-from galley.motion.effects import after
+from galley.motion.effects import state_after
 from galley.robots.panda.mobile import hand_pose
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.contacts import handle_manipulations
@@ -82,7 +82,7 @@ def runs(scene, start, context):
         assert not isinstance(motions, Failure), str(motions)
         end = state
         for motion in motions:
-            end = after(scene, context.robot, motion, end)
+            end = state_after(scene, context.robot, motion, end)
         found.append(Ran(action, motions, state, end))
         state = end
     return found
@@ -127,7 +127,7 @@ def test_the_drawer_moves_by_the_hand_and_only_while_it_is_pulled_or_pushed(scen
     for run in runs:
         state = run.before
         for motion in run.motions:
-            end = after(scene, robot, motion, state)
+            end = state_after(scene, robot, motion, state)
             led = any(a.kind == "joint" for a in motion.attachments)
             assert led or end.scene_q[k] == state.scene_q[k], motion.phase
             state = end

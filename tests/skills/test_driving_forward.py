@@ -13,7 +13,7 @@ from galley.collision.checker import MARGIN
 from galley.domain.frames import nearest_turn
 from galley.domain.shipped import KITCHEN, SCENARIOS
 from galley.engine import load
-from galley.motion.effects import after
+from galley.motion.effects import state_after
 from galley.optimization.smooth import smooth
 from galley.robots.catalog import robot_of
 from galley.skills.manipulation.context import PlanningContext, Settings
@@ -43,7 +43,7 @@ def drives(task, seed, world):
     for motion in found.refined.motions:
         if motion.group == "base":
             yield context, state, optimize_trajectories(context, (motion,), state)[0]
-        state = after(task.scene, world.robot, motion, state)
+        state = state_after(task.scene, world.robot, motion, state)
 
 
 @pytest.fixture(scope="module")

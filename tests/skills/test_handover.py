@@ -13,7 +13,7 @@ from galley.domain.failure import FailureKind
 from galley.domain.frames import inverse
 from galley.domain.shipped import ROBOTS
 from galley.domain.state import item_poses
-from galley.motion.effects import after, seen_by
+from galley.motion.effects import state_after, with_acting_hand
 from galley.motion.trajectory.store import load_motions, save_trajectories
 from galley.robots.catalog import robot_of
 from galley.skills.manipulation.context import PlanningContext
@@ -50,7 +50,7 @@ def states(task, robot, solution):
     """The State before each motion, and after the last."""
     found = [task.start]
     for motion in solution.motions:
-        found.append(after(task.scene, robot, motion, found[-1]))
+        found.append(state_after(task.scene, robot, motion, found[-1]))
     return found
 
 
@@ -89,7 +89,7 @@ def test_nothing_but_fingers_and_item_touch_by_drakes_own_distances(task, robot,
         state = task.start
         for motion in solution.motions:
             own = robot.acting(motion.hand)
-            seen, where = seen_by(own, state), own.slice(motion.group)
+            seen, where = with_acting_hand(own, state), own.slice(motion.group)
             held = tuple(a.name for a in motion.attachments if not a.hand)
             for q_group in motion.trajectory.resampled(0.1)[1]:
                 q = seen.q.copy()
@@ -100,7 +100,7 @@ def test_nothing_but_fingers_and_item_touch_by_drakes_own_distances(task, robot,
                 world.set_state(moved)
                 near = world.contacts(0.0, motion.allowed)
                 assert all(each.distance > -0.002 for each in near), (motion.phase, near)
-            state = after(task.scene, robot, motion, state)
+            state = state_after(task.scene, robot, motion, state)
 
 
 def test_the_carton_does_not_jump_as_it_changes_hands(task, robot, solution):
@@ -125,7 +125,7 @@ def test_before_a_hand_acts_the_other_arm_rests_whichever_acted_last(task, robot
     left, right = (robot.acting(hand) for hand in HANDS)
     q = task.start.q.copy()
     q[[left.slice("arm").start, right.slice("arm").start]] += 0.4, -0.4
-    state = seen_by(robot.acting(last), task.start.with_robot(q))
+    state = with_acting_hand(robot.acting(last), task.start.with_robot(q))
     with PyBulletWorld(task.scene, robot) as world:
         context = PlanningContext(task.scene, robot, world).acting("right")
         motions, rested = at_rest(context, state, 0, np.random.default_rng(0))

@@ -8,7 +8,7 @@ import pytest
 from galley.collision.backends.bullet import pybullet
 from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.execution.physics.world import PhysicsWorld
-from galley.motion.effects import after, effects
+from galley.motion.effects import effects, state_after
 from galley.motion.thresholds import THRESHOLDS
 from galley.robots.panda.mobile import hand_pose
 from galley.robots.panda.models import mobile_panda
@@ -23,7 +23,7 @@ def steps(kitchen, robot, default_run):
     state, found = default_run.start, []
     for motion in default_run.refined.motions:
         found.append((motion, state))
-        state = after(kitchen, robot, motion, state)
+        state = state_after(kitchen, robot, motion, state)
     return found
 
 

@@ -10,7 +10,7 @@ from galley.domain.errors import BadInput
 from galley.domain.predicates import fact_holds
 from galley.domain.shipped import KITCHEN
 from galley.domain.state import Placement, initial_state, item_pose
-from galley.motion.effects import after
+from galley.motion.effects import state_after
 from galley.robots.panda.mobile import hand_pose
 from galley.skills import SKILLS, BoundAction, PlanningContext
 
@@ -34,7 +34,7 @@ def test_what_is_held_from_above_is_regrasped_and_laid_into_the_drawer(
     motions = SKILLS["put_in"].refine(context, action, (), state, np.random.default_rng(1))
     lowered = []
     for motion in motions:
-        state = after(scene, robot, motion, state)
+        state = state_after(scene, robot, motion, state)
         if motion.phase.endswith("lower"):
             lowered.append(motion.phase)
             assert hand_pose(state.q)[2, 2] < 0.2

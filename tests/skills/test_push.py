@@ -13,7 +13,7 @@ from galley.domain.frames import frozen, rotation_z, transform
 from galley.domain.scene.model import WORLD, Spot
 from galley.domain.shipped import SCENARIOS
 from galley.domain.state import Placement, initial_state, item_pose
-from galley.motion.effects import after, effects
+from galley.motion.effects import effects, state_after
 from galley.motion.trajectory.store import load_motions, save_trajectories
 from galley.robots.catalog import robot_of
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
@@ -184,7 +184,7 @@ def test_the_tray_slides_as_predicted_and_as_nothing_else_says(task, solution):
                 pose = [np.interp(gone_k, slide.way, each) for each in slide.poses.T]
                 yaw = Rotation.from_quat(row[3:]).as_euler("zyx")[0]
                 np.testing.assert_allclose([*row[:2], yaw], pose, atol=1e-6)
-        state = after(task.scene, robot, motion, state)
+        state = state_after(task.scene, robot, motion, state)
     assert seen >= 2
     X = item_pose(task.scene, state, index, np.eye(4))
     mark = task.scene.binding("mark").spot

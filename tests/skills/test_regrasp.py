@@ -9,7 +9,7 @@ from galley.domain.frames import frozen, rotation_about, transform
 from galley.domain.scene.model import WORLD, Binding
 from galley.domain.shipped import SCENARIOS
 from galley.domain.state import Placement, item_pose
-from galley.motion.effects import after
+from galley.motion.effects import state_after
 from galley.robots.catalog import robot_of
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 
@@ -34,7 +34,7 @@ def test_a_flat_box_is_taken_where_it_sticks_out_and_cannot_tip(solution):
     robot, index = robot_of(scene.robot), scene.item_index["cracker_box"]
     corners = np.array(np.meshgrid(*[[-s / 2.0, s / 2.0] for s in (0.060, 0.158, 0.210)]))
     for motion in solution.motions:
-        was, state = state, after(scene, robot, motion, state)
+        was, state = state, state_after(scene, robot, motion, state)
         if motion.slide is not None:
             assert item_pose(scene, state, index, np.eye(4))[0, 3] < 0.288 - 0.02
         if state.held == index:
@@ -84,7 +84,7 @@ def test_a_small_can_is_pushed_until_a_finger_fits_below_it_and_no_farther(share
     motions = SKILLS["push_aside"].refine(context, aside, (pick,), state, rng)
     assert not isinstance(motions, Failure), str(motions)
     for motion in motions:
-        state = after(scene, context.robot, motion, state)
+        state = state_after(scene, context.robot, motion, state)
     x, half = item_pose(scene, state, index, np.eye(4))[0, 3], 0.0485
     assert x + half > 0.343 + 0.02
     assert x < 0.335 - 0.012, "it does not tip"

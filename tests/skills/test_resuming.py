@@ -7,7 +7,7 @@ from galley.domain.frames import frozen, rotation_about, transform
 from galley.domain.predicates import inside
 from galley.domain.scene.model import HAND
 from galley.domain.state import Placement, initial_state
-from galley.motion.effects import after
+from galley.motion.effects import state_after
 from galley.robots.panda.mobile import hand_pose
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 
@@ -119,7 +119,7 @@ def test_a_stuck_drawer_may_be_made_do_with_once_it_was_pulled_again(kitchen, co
             pulls.setdefault(recovery, set()).add(pulled)
             end = half
             for motion in motions:
-                end = after(kitchen, context.robot, motion, end)
+                end = state_after(kitchen, context.robot, motion, end)
             drawer = kitchen.region("indigo_drawer_top_inside")
             assert inside(kitchen, end, SPAM, drawer, JOINT, np.eye(4)).holds
             moved = SKILLS["open"].refine(again, opens, (), half, rng) != ()

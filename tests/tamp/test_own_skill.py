@@ -20,7 +20,7 @@ from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.domain.state import Placement, initial_state
 from galley.execution.kinematic import KinematicExecutor, execute_all
-from galley.motion.effects import after, effects
+from galley.motion.effects import effects, state_after
 from galley.motion.motion import FREE
 from galley.planning import SearchLimits, ground, replay, search, validate_actions
 from galley.robots.panda.mobile import hand_pose
@@ -213,7 +213,7 @@ def wiped(scene, world):
     steps, at = [], state
     for motion in found.motions:
         steps.append((motion, at))
-        at = after(scene, world.robot, motion, at)
+        at = state_after(scene, world.robot, motion, at)
     return plan, state, steps, at
 
 

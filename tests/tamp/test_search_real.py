@@ -14,7 +14,7 @@ from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN, ROBOTS
 from galley.domain.state import initial_state
 from galley.execution.recovery.replanning import unmet
-from galley.motion.effects import after
+from galley.motion.effects import state_after
 from galley.planning import validate_actions
 from galley.robots.panda.models import mobile_panda
 from galley.skills import PlanningContext, Settings
@@ -55,7 +55,7 @@ def test_plan_and_motions_do_what_the_user_asked_for(solved, name):
         np.testing.assert_allclose(
             motion.path.start, state.q[search.context.robot.slice(motion.group)]
         )
-        state = after(task.scene, search.context.robot, motion, state)
+        state = state_after(task.scene, search.context.robot, motion, state)
     assert task.problem.goal
     assert not unmet(task, state, frozenset())
     assert state.held is None

@@ -8,7 +8,7 @@ from galley.domain.failure import Failure
 from galley.domain.frames import frozen, rotation_about, transform
 from galley.domain.scene.model import HAND
 from galley.domain.state import Placement
-from galley.motion.effects import after, effects
+from galley.motion.effects import effects, state_after
 from galley.skills.manipulation.escape import escape
 
 SPAM = "potted_meat_can"
@@ -36,7 +36,7 @@ def way_out(task, state, motion=None):
         for q in motion.trajectory.resampled(0.01)[1]:
             for pair, distance in near(task, model.at(q), 0.0).items():
                 assert distance > min(before.get(pair, 0.0), 0.0) - 0.001, (motion.phase, pair)
-        state = after(task.scene, task.context.robot, motion, state)
+        state = state_after(task.scene, task.context.robot, motion, state)
     close = {p: d for p, d in near(task, state, 0.8 * MARGIN).items() if not _of_robot(task, p)}
     assert close == {}
     return found, state

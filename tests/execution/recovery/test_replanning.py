@@ -11,7 +11,7 @@ from galley.domain.frames import inverse, transform
 from galley.domain.state import initial_state, item_pose
 from galley.execution.recovery.plans import NOTHING_LEFT, REPLANNED, RESUMED
 from galley.execution.recovery.replanning import _lying, _on_base, within_limits
-from galley.motion.effects import after
+from galley.motion.effects import state_after
 from galley.planning import validate_actions
 from galley.robots.panda.mobile import DEFAULT_BASE, hand_pose
 from galley.skills.manipulation.contacts import place_manipulations
@@ -40,7 +40,7 @@ def test_grasps_that_closed_on_nothing_are_not_chosen_again_either_way_round(tas
         found = task.replan(k, state, failed=FailedContacts(tuple(missed)))
         seen = found.start
         for motion in found.motions:
-            seen = after(task.scene, robot, motion, seen)
+            seen = state_after(task.scene, robot, motion, seen)
             if seen.held is not None:
                 break
         X_IT = inverse(seen.items[seen.held].X_PI) @ transform(None, robot.p_HT)

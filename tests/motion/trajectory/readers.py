@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from galley.motion.trajectory.trajectory import Samples
+from galley.motion.trajectory.trajectory import TrajectorySamples
 
 
 def read_csv(path):
@@ -17,7 +17,7 @@ def read_csv(path):
     assert len(names) % 3 == 1
     table = np.array(rows, dtype=np.float64).reshape(-1, len(names))
     joints = tuple(name.split(" position ")[0] for name in names[1::3])
-    return joints, Samples(table[:, 0], table[:, 1::3], table[:, 2::3], table[:, 3::3])
+    return joints, TrajectorySamples(table[:, 0], table[:, 1::3], table[:, 2::3], table[:, 3::3])
 
 
 def read_ros(path):
@@ -28,4 +28,4 @@ def read_ros(path):
     times = np.array([s["sec"] + s["nanosec"] / 1e9 for s in stamps])
     fields = ("positions", "velocities", "accelerations")
     q, v, a = (np.array([p[field] for p in points]) for field in fields)
-    return tuple(message["joint_names"]), Samples(times, q, v, a)
+    return tuple(message["joint_names"]), TrajectorySamples(times, q, v, a)

@@ -9,7 +9,7 @@ import pytest
 
 from galley.domain.scene.robot_file import Spacing
 from galley.domain.state import initial_state
-from galley.motion.effects import after
+from galley.motion.effects import state_after
 from galley.motion.motion import FREE, Motion, Record
 from galley.motion.path import Path
 from galley.motion.planners.rrt import joint_space
@@ -118,7 +118,7 @@ def test_lines_and_strokes_are_run_as_they_were_proven(kitchen, world):
 def test_each_motion_is_optimized_from_the_state_before_it(kitchen, world):
     """The way back begins where the way there ended: from the first State it would be refused."""
     context, there = refined(kitchen, world, "arm", optimize="smooth")
-    state = after(kitchen, context.robot, there, initial_state(kitchen))
+    state = state_after(kitchen, context.robot, there, initial_state(kitchen))
     rng = np.random.default_rng(0)
     back = free_motion(context, state, "base", np.array([GOALS["base"]]), "drive", 1, rng)
     done = optimize_trajectories(context, (there, back), initial_state(kitchen))

@@ -10,7 +10,7 @@ from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import frozen, transform
 from galley.domain.scene.model import Binding
 from galley.domain.state import HAND, Placement, initial_state
-from galley.motion.effects import after
+from galley.motion.effects import state_after
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.contacts import place_manipulations
 from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
@@ -65,7 +65,7 @@ def test_a_solution_that_the_next_step_rejects_is_not_used(kitchen, context, ref
     motions = carry_out(context, action, (step,), start, np.random.default_rng(0))
     assert isinstance(motions, tuple)
     for motion in motions:
-        start = after(kitchen, context.robot, motion, start)
+        start = state_after(kitchen, context.robot, motion, start)
     sugar = kitchen.item_index["sugar_box"]
     assert {state.held for state in asked} == {sugar}, "with the item in the hand"
     if refusals == 1000:

@@ -9,7 +9,7 @@ from galley.domain.scene.reader import load_scene
 from galley.domain.scene.robot_file import Spacing
 from galley.domain.shipped import shipped_file
 from galley.domain.state import initial_state, item_pose
-from galley.motion.effects import after
+from galley.motion.effects import state_after
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.contacts import place_manipulations
@@ -41,7 +41,7 @@ def test_under_a_low_roof_an_item_is_lifted_less(context):
     (lift,) = (each for each in motions if each.phase == "lift")
     heights = []
     for motion in motions:
-        state = after(scene, context.robot, motion, state)
+        state = state_after(scene, context.robot, motion, state)
         X_WH = context.robot.kinematics.hand_pose(state.q)
         heights.append(item_pose(scene, state, index, X_WH)[2, 3])
     risen = heights[motions.index(lift)] - heights[0]
@@ -69,7 +69,7 @@ def test_what_later_items_must_pass_is_put_down_behind(context):
     soup, beans = (scene.item_index[name] for name in ("soup_can", "beans_can"))
     state = without(initial_state(scene), set(range(len(scene.items))) - {soup})
     for motion in carried_out(context, "pick", ("soup", "niche", "h1"), state):
-        state = after(scene, context.robot, motion, state)
+        state = state_after(scene, context.robot, motion, state)
 
     def first(later, base=None):
         rng = np.random.default_rng(0)
@@ -101,6 +101,6 @@ def test_where_the_hand_has_less_room_than_the_margin_half_of_it_will_do(context
             checker = context.world.checker(state, frozenset(), Spacing().narrow)
             near = [contact.distance for q in Q for contact in checker.contacts(q)[:1]]
             closest = min(near, default=np.inf)
-        state = after(scene, robot, motion, state)
+        state = state_after(scene, robot, motion, state)
     assert closest >= Spacing().narrow / 2, "as PyBullet sees it"
     assert state.held == scene.item_index["sugar_box"]

@@ -9,7 +9,7 @@ from galley.domain.frames import frozen, inverse, transform
 from galley.domain.scene.model import HAND
 from galley.domain.scene.robot_file import Spacing
 from galley.domain.state import Placement, initial_state, item_pose
-from galley.motion.effects import after
+from galley.motion.effects import state_after
 from galley.robots.catalog import robot_of
 from galley.robots.panda.mobile import hand_pose
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
@@ -68,7 +68,7 @@ def test_an_item_pushed_against_another_is_taken(kitchen, context, along_y):
     motions = SKILLS["pick"].refine(context, action, (), state, np.random.default_rng(0))
     assert isinstance(motions, tuple), str(motions)
     for motion in motions:
-        state = after(kitchen, context.robot, motion, state)
+        state = state_after(kitchen, context.robot, motion, state)
     assert state.held == kitchen.item_index[SUGAR]
     context.world.set_state(state)
     close = context.world.near_pairs(0.9 * MARGIN, (state.held,))

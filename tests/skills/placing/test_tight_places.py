@@ -9,7 +9,7 @@ from galley.collision.backends.pybullet_world import PyBulletWorld
 from galley.domain.failure import Failure
 from galley.domain.frames import frozen
 from galley.domain.state import Placement, initial_state
-from galley.motion.effects import after
+from galley.motion.effects import state_after
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.lines import Tally
@@ -62,7 +62,7 @@ def picking(context, rng):
         found = SKILLS[action.name].refine(context, action, upcoming, state, rng)
         assert not isinstance(found, Failure), str(found)
         for motion in found:
-            state = after(scene, context.robot, motion, state)
+            state = state_after(scene, context.robot, motion, state)
             yield motion, state
 
 
@@ -114,4 +114,4 @@ def test_fingers_open_where_they_have_room_and_not_before(context):
                 world.set_state(state.with_robot(q))
                 assert not [p for p, d in world.near_pairs(0.0).items() if "walls" in p and d < 0]
             break
-        state = after(scene, context.robot, motion, state)
+        state = state_after(scene, context.robot, motion, state)

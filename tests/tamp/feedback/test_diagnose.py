@@ -11,7 +11,7 @@ from galley.domain.failure import Failure
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN
 from galley.domain.state import initial_state
-from galley.motion.effects import after
+from galley.motion.effects import state_after
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.context import without
@@ -52,7 +52,7 @@ def can_be_done(context, plan, state):
             if isinstance(found, Failure):
                 break
             for motion in found:
-                at = after(context.scene, context.robot, motion, at)
+                at = state_after(context.scene, context.robot, motion, at)
         else:
             return True
     return False
