@@ -34,7 +34,7 @@ from scipy import sparse
 
 from galley.collision.view import Nearby
 from galley.domain.frames import Array, as_numbers
-from galley.optimization.heading import astern_cost
+from galley.optimization.backward_travel import backward_travel_cost
 from galley.optimization.spline import FIXED, SplineSpace
 from galley.robots.model import JointGroup
 
@@ -168,7 +168,7 @@ def build_program(
             weights.length * Q, weights.length * c[:, j], x[j:n:k], is_convex=True
         )
     if weights.astern > 0.0:
-        H, g = astern_cost(basis, points)
+        H, g = backward_travel_cost(basis, points)
         share = weights.astern / iterate.duration
         program.AddQuadraticCost(share * H, share * g, x[k - 1 : n : k], is_convex=True)
     program.AddLinearCost(np.concatenate([[1.0], np.full(slacks, _SLACK)]), 0.0, x[n:])

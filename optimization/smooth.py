@@ -27,7 +27,7 @@ from galley.domain.frames import Array, as_numbers
 from galley.motion.path import Path, polygon_length
 from galley.motion.trajectory.timing import corners
 from galley.motion.trajectory.trajectory import Trajectory, limit_ratios, slowed
-from galley.optimization.heading import astern
+from galley.optimization.backward_travel import backward_travel
 from galley.optimization.program import Iterate, Weights, counted_joints, solve_program
 from galley.optimization.spline import DEGREE, FIXED, SplineSpace, sampled_basis, spline_space
 from galley.optimization.time_optimal import OptimizedTrajectory, time_optimal
@@ -198,7 +198,7 @@ def _optimize(
     weights, trust = options.weights, _TRUST
     counted = counted_joints(points.shape[1], weights)
     target = _LENGTH_RATIO * polygon_length(points * counted)
-    # The bound on the duration says nothing about headings: with ``astern`` it ends no round early.
+    # The bound on the duration says nothing about headings: with ``backward_travel`` it ends no round early.
     enough = (1.0 + _ENOUGH) * least_duration(points, group, scale)
     enough = 0.0 if weights.astern > 0.0 else enough
     best, lowest, reason, rounds = None, np.inf, "none was allowed", 0
@@ -226,7 +226,7 @@ def _optimize(
             excess = polygon_length(basis @ controls * counted) / target
             value = float(np.log(trajectory.duration) + options.weights.length * np.log(excess))
             if weights.astern > 0.0:
-                value += weights.astern * astern(basis @ controls) / trajectory.duration
+                value += weights.astern * backward_travel(basis @ controls) / trajectory.duration
             if excess > 1.0:  # too long: another round with more weight on length
                 value += _TOO_LONG * (excess - 1.0)
                 weights = replace(weights, length=2.0 * weights.length)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from galley.collision.view import Nearby
-from galley.optimization.heading import astern, astern_cost
+from galley.optimization.backward_travel import backward_travel, backward_travel_cost
 from galley.optimization.program import Iterate, Weights, build_program, solve_program
 from galley.optimization.smooth import initial_control_points, minimum_duration
 from galley.optimization.spline import FIXED, spline_space
@@ -115,8 +115,8 @@ def test_the_cost_of_driving_astern_bounds_it_from_above_for_any_heading(off):
     circle = 2.0 * np.column_stack([np.cos(turn), np.sin(turn)])
     arc = np.linalg.lstsq(space.basis(turn / 1.5), circle, rcond=None)[0]
     points = np.column_stack([arc, 1.5 * space.abscissae + 0.5 * np.pi + off])
-    assert astern(basis @ points) == pytest.approx(1.5 * (1.0 - np.cos(off)), abs=2e-3)
-    H, g = astern_cost(basis, points)
+    assert backward_travel(basis @ points) == pytest.approx(1.5 * (1.0 - np.cos(off)), abs=2e-3)
+    H, g = backward_travel_cost(basis, points)
 
     def cost(heading):
         return 0.5 * heading @ H @ heading + g @ heading
@@ -126,10 +126,10 @@ def test_the_cost_of_driving_astern_bounds_it_from_above_for_any_heading(off):
     for spread in (0.0, 0.1, 0.5):
         other = points.copy()
         other[FIXED:-FIXED, 2] += spread * rng.standard_normal(len(points) - 2 * FIXED)
-        assert astern(basis @ other) <= cost(other[FIXED:-FIXED, 2]) + rest + 5e-3
+        assert backward_travel(basis @ other) <= cost(other[FIXED:-FIXED, 2]) + rest + 5e-3
     ahead = np.linalg.solve(H + 1e-9 * np.eye(len(H)), -g)  # the program alone faces the way
     other[FIXED:-FIXED, 2] = ahead
-    assert astern(basis @ other) <= 0.2 * astern(basis @ points) + 1e-3
+    assert backward_travel(basis @ other) <= 0.2 * backward_travel(basis @ points) + 1e-3
 
 
 @pytest.mark.parametrize("driving", [False, True])
@@ -143,7 +143,7 @@ def test_its_cost_counts_duration_missing_clearance_length_and_heading(driving):
     basis = space.basis(space.samples(3))
     steps = np.linalg.norm(np.diff(points, axis=0), axis=1)
     pull = weights.length / (np.maximum(steps, 0.3 * steps.sum() / len(points)) * steps.sum())
-    H, g = astern_cost(basis, points) if driving else (0.0, 0.0)
+    H, g = backward_travel_cost(basis, points) if driving else (0.0, 0.0)
     near = pairs([], [], [], group.size)
     program, _ = build_program(space, Iterate(points, 3.0, 0.5), group, 1.0, basis, near, weights)
 

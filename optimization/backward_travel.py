@@ -12,7 +12,7 @@ from galley.domain.frames import Array
 from galley.optimization.spline import FIXED
 
 
-def astern(poses: Array) -> float:
+def backward_travel(poses: Array) -> float:
     """Metres of a drive through base poses (n, 3) that count as backwards.
 
     A metre driven forward counts 0, sideways one half, backwards 1.
@@ -21,8 +21,8 @@ def astern(poses: Array) -> float:
     return float(way @ (0.5 - 0.5 * np.cos(off)))
 
 
-def astern_cost(basis: Array, points: Array) -> tuple[Array, Array]:
-    """Hessian (f, f) and gradient (f,), at zero, of a bound of ``astern`` by the inner headings.
+def backward_travel_cost(basis: Array, points: Array) -> tuple[Array, Array]:
+    """Hessian (f, f) and gradient (f,), at zero, of a bound of ``backward_travel`` by the inner headings.
 
     The bound is 1 - cos(d) <= d^2 / 2, where d is the heading less the course. The course is that
     of the current control points, with whole turns added to come near the headings of both ends.
