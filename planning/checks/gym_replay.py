@@ -43,7 +43,7 @@ class ReplayStatus(StrEnum):
 
 
 @dataclass(frozen=True)
-class Replay:
+class GymReplay:
     """The outcome of a replay.
 
     Attributes:
@@ -61,7 +61,7 @@ class _Unreadable(Exception):
     """PDDLGym can't read the files, or misreads them."""
 
 
-def replay(domain: Domain, problem: Problem, actions: Sequence[GroundAction]) -> Replay:
+def replay(domain: Domain, problem: Problem, actions: Sequence[GroundAction]) -> GymReplay:
     """Executes ``actions`` in PDDLGym and compares its states with ours.
 
     Args:
@@ -74,7 +74,7 @@ def replay(domain: Domain, problem: Problem, actions: Sequence[GroundAction]) ->
     """
     unsupported = next(_unsupported(domain, problem, {action.name for action in actions}), None)
     if unsupported is not None:
-        return Replay(ReplayStatus.UNREADABLE, f"PDDLGym can't represent {unsupported}", 0)
+        return GymReplay(ReplayStatus.UNREADABLE, f"PDDLGym can't represent {unsupported}", 0)
     ours = validate_actions(domain, problem, actions)
     sink = io.StringIO()
     silent = contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink)
@@ -82,14 +82,14 @@ def replay(domain: Domain, problem: Problem, actions: Sequence[GroundAction]) ->
         try:
             return _compared(domain, problem, actions, ours)
         except ImportError:
-            return Replay(ReplayStatus.MISSING, _NEEDS, 0)
+            return GymReplay(ReplayStatus.MISSING, _NEEDS, 0)
         except _Unreadable as error:
-            return Replay(ReplayStatus.UNREADABLE, str(error), 0)
+            return GymReplay(ReplayStatus.UNREADABLE, str(error), 0)
 
 
 def _compared(
     domain: Domain, problem: Problem, actions: Sequence[GroundAction], ours: Validation
-) -> Replay:
+) -> GymReplay:
     """Executes ``actions`` in PDDLGym and compares the states with those of ``ours``."""
     suffix = _suffix(domain)
     environment = _environment(domain, problem, suffix)
@@ -101,12 +101,12 @@ def _compared(
             extra = " ".join(map(str, sorted(there - here))) or "nothing"
             lacking = " ".join(map(str, sorted(here - there))) or "nothing"
             message = f"PDDLGym's state has additional facts {extra} and lacks {lacking}"
-            return Replay(ReplayStatus.DISAGREES, f"{labels[step]}: {message}", max(0, step - 1))
+            return GymReplay(ReplayStatus.DISAGREES, f"{labels[step]}: {message}", max(0, step - 1))
     if len(theirs) > len(ours.states):
         message = f"{labels[len(ours.states)]}: PDDLGym executes an inapplicable action"
     agree = len(theirs) == len(ours.states) and valid == ours.valid
     status = ReplayStatus.AGREES if agree else ReplayStatus.DISAGREES
-    return Replay(status, message, min(len(theirs), len(ours.states)) - 1)
+    return GymReplay(status, message, min(len(theirs), len(ours.states)) - 1)
 
 
 def _executed(
