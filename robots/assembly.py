@@ -17,7 +17,7 @@ from galley.domain.scene.base_spec import MobileBaseSpec
 from galley.domain.scene.robot_file import RobotFile
 from galley.robots.base_urdf import base_elements, base_group, drop, stand_elements
 from galley.robots.files import find_package_file
-from galley.robots.gripper import FoundGripper, find_gripper
+from galley.robots.gripper import MeasuredGripper, find_gripper
 from galley.robots.model import JointGroup, RobotModel, join_groups, with_views
 from galley.robots.urdf_arm import (
     MotionLimits,
@@ -157,14 +157,14 @@ def _named(groups: Sequence[JointGroup], acting: int, hands: Sequence[str]) -> I
             yield group if k == acting else replace(group, name=f"{hand}_{group.name}")
 
 
-def _depth(gripper: FoundGripper) -> float:
+def _depth(gripper: MeasuredGripper) -> float:
     """The distance (m) from the hand's frame H to the grasp frame T, along z of T."""
     return float(gripper.X_RT[:3, 2] @ gripper.X_RT[:3, 3])
 
 
 def _hand(
     whole: ET.Element, arm: RobotFile, joints: tuple[str, ...], mounted: str
-) -> tuple[str, FoundGripper]:
+) -> tuple[str, MeasuredGripper]:
     """The link that carries an arm's gripper, and its measures; adds the frame of its hand.
 
     Args:

@@ -12,7 +12,7 @@ import numpy as np
 
 from galley.domain.errors import did_you_mean
 from galley.domain.scene.robot_file import GripperSpec, RobotFile
-from galley.robots.gripper import FoundGripper, find_gripper
+from galley.robots.gripper import MeasuredGripper, find_gripper
 from galley.robots.urdf_arm import DEFAULT_VELOCITY
 from galley.robots.urdf_checks import leaders, read_urdf
 from galley.robots.urdf_prepare import prepare
@@ -40,7 +40,7 @@ class Draft:
     tip: str
     hand: str
     leaders: dict[str, str]
-    found: FoundGripper | None
+    found: MeasuredGripper | None
     why: str
 
 
@@ -100,7 +100,7 @@ def draft_of(
     choices = [{name: _ends(table, name, flips) for name in joints} for flips in turned]
     prepare(root, path, {*arm, *joints})
     text, why = ET.tostring(root, encoding="unicode"), ""
-    best: tuple[tuple[float, float], FoundGripper | None] = (0.0, 0.0), None
+    best: tuple[tuple[float, float], MeasuredGripper | None] = (0.0, 0.0), None
     ends_of, fingers = choices[0], ("", "")
     for chosen, pair in product(choices, combinations(tips, 2)):
         try:

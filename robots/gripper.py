@@ -33,7 +33,7 @@ _OPPOSITE = 1e-3  # m before the still jaw's face: nearer shapes are the jaw's o
 
 
 @dataclass(frozen=True)
-class FoundGripper:
+class MeasuredGripper:
     """The grasp frame and measures of a gripper, found from its shapes.
 
     Attributes:
@@ -54,7 +54,7 @@ def find_gripper(
     fingers: tuple[str, str],
     X_RT: Array | None = None,
     pad: float | None = None,
-) -> FoundGripper:
+) -> MeasuredGripper:
     """The grasp frame of a gripper and its measures.
 
     1. Place the shapes of root and fingers at each position of the finger joints.
@@ -129,7 +129,7 @@ def find_gripper(
         at[1] = np.sign(opened[finger][:, 1].mean()) * (halves[-1] - _PROUD + _PAD / 2.0)
         X_LR = inverse(tree.link_pose(finger, Q[-1])) @ tree.link_pose(root, Q[-1])
         boxes.append((X_LR @ X_RT @ transform(translation=at), flat))
-    return FoundGripper(
+    return MeasuredGripper(
         frozen(X_RT),
         Gripper(
             opening=opening,
@@ -151,7 +151,7 @@ def _one_jaw(
     fingers: tuple[str, str],
     X_RT: Array | None,
     reach: float,
-) -> FoundGripper:
+) -> MeasuredGripper:
     """``find_gripper`` for a gripper of which one finger stands still.
 
     Args:
@@ -208,7 +208,7 @@ def _one_jaw(
         size = np.array([sides[0], _PAD, sides[1]])
         boxes[link] = X_LR @ X_RT @ transform(translation=p_T), size
         thick.append(_most(own, way * y, pad) - way * at)
-    return FoundGripper(
+    return MeasuredGripper(
         frozen(X_RT @ transform(translation=[0.0, face, 0.0])),
         Gripper(
             opening=float(ends[-1]),
