@@ -24,15 +24,15 @@ from galley.skills.infeasibility.refusals import wrong_in_hand
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.lines import (
     ManipulationSolution,
-    Tally,
+    RejectionCounts,
+    gripper_motion,
+    gripper_states,
     proven_line,
-    stroke_motion,
-    stroke_states,
 )
 from galley.skills.manipulation.manipulation import (
     APPROACH_SPEED,
+    GripperMotion,
     Line,
-    Stroke,
     backed_off,
     straight,
 )
@@ -75,7 +75,7 @@ class Handover(LookaheadSkill):
             return failed
         takes = context.acting(taker.target)
         accepts = can_be_placed_later(takes, upcoming, self.skills, index)
-        tally, paths, rejected = Tally(), 0, 0
+        tally, paths, rejected = RejectionCounts(), 0, 0
         for meeting in _meetings(context, takes, state, index, rng, tally):
             left = meeting.taken.state_after(takes.robot)
             if accepts is not None and rejected < _REJECTIONS and not accepts(left, rng):
@@ -118,7 +118,7 @@ def _meetings(
     state: State,
     index: int,
     rng: np.random.Generator,
-    tally: Tally,
+    tally: RejectionCounts,
 ) -> Iterator[_Meeting]:
     """Yield meetings at which the giving arm, the item and the taking hand are free of collision.
 
@@ -171,7 +171,7 @@ def _takings(
     there: State,
     index: int,
     rng: np.random.Generator,
-    tally: Tally,
+    tally: RejectionCounts,
 ) -> Iterator[_Meeting]:
     """Yield ways to take an item from the giving hand, which holds it as in ``there``."""
     arm, base = gives.robot.slice("arm"), there.q[gives.robot.slice("base")]
@@ -206,7 +206,7 @@ def _release(
     index: int,
     back: Array,
     path: Array,
-    tally: Tally,
+    tally: RejectionCounts,
 ) -> tuple[Motion, ...] | None:
     """Motions in which the giving hand opens and withdraws, while the other hand holds the item.
 
@@ -219,15 +219,15 @@ def _release(
     """
     name, giver, taker = gives.scene.items[index].name, gives.robot, takes.robot
     close = taken.manipulation.steps[-2]
-    assert isinstance(close, Stroke)
+    assert isinstance(close, GripperMotion)
     gripped = takes.robot.with_groups(
         there.q, arm=taken.segments[-1].path.start, fingers=taker.fingers_at(close.opening)
     )[0]
     goes_over = (Attachment("item", name, taker.hand),)
     state = with_attachments(gives.scene, there.with_robot(gripped), goes_over, back[0])
     touch = pairs(giver.fingers, (name,))
-    stroke = Stroke(OPEN, giver.gripper.open, touch, goes_over)
-    opens = stroke_states(gives, gripped, stroke.opening)
+    stroke = GripperMotion(OPEN, giver.gripper.open, touch, goes_over)
+    opens = gripper_states(gives, gripped, stroke.opening)
     if not gives.checker(state, touch, CONTACT_CLEARANCE).free_many(opens).all():
         tally.reasons["no room to open the giving hand"] += 1
         return None
@@ -238,7 +238,7 @@ def _release(
         tally.reasons["no room for the giving hand to withdraw"] += 1
         return None
     touch |= gives.always_touching(state)
-    opening = stroke_motion(gives, gripped, stroke, 0, stroke.phase)
+    opening = gripper_motion(gives, gripped, stroke, 0, stroke.phase)
     both = opening, segment.motion(line, 0, line.phase)
     return tuple(replace(motion, allowed=touch, hand=giver.hand) for motion in both)
 

@@ -18,7 +18,7 @@ from galley.skills.base_placement.stances import places, sample_headings
 from galley.skills.infeasibility.passage import no_passage
 from galley.skills.infeasibility.refusals import out_of_reach_as_found
 from galley.skills.manipulation.context import PlanningContext
-from galley.skills.manipulation.lines import Tally
+from galley.skills.manipulation.lines import RejectionCounts
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.manipulation.motion_builder import MotionBuilder, folded_configurations
 from galley.skills.manipulation.proof import holding_contact_pairs
@@ -35,7 +35,7 @@ class Navigate(LookaheadSkill):
 
     parameters: ClassVar[tuple[str, ...]] = ("furniture", "furniture")
     role: ClassVar[Role] = Role(goes=1)
-    prepares: ClassVar[bool] = True
+    prepares_next: ClassVar[bool] = True
 
     def refine(
         self,
@@ -52,12 +52,14 @@ class Navigate(LookaheadSkill):
         """
         place = action.bindings[1]
         stance = stance_of(context, place)
-        tally = Tally()
+        tally = RejectionCounts()
         if stance.contains(state.q[context.robot.slice("base")]):  # it may stay
             contacts = self._next_contacts(context, upcoming, state, rng)
             if contacts is None:
                 return ()
-            ways = from_current_stance(context, contacts, place, state, rng, Tally(), _STAY)
+            ways = from_current_stance(
+                context, contacts, place, state, rng, RejectionCounts(), _STAY
+            )
             if next(ways, None) is not None:
                 return ()
         failed: Failure | None = None
@@ -98,7 +100,7 @@ class Navigate(LookaheadSkill):
         upcoming: tuple[BoundAction, ...],
         state: State,
         rng: np.random.Generator,
-        tally: Tally,
+        tally: RejectionCounts,
     ) -> Iterator[tuple[Array, str]]:
         """Yield base poses (3,) to drive to, each with its reason; count rejects in ``tally``."""
         arms = folded_configurations(context, state)

@@ -121,7 +121,7 @@ class OwnSkill(Skill):
 
     def __init__(self, own: Skill, name: str, file: str, line: int | None) -> None:
         self.own, self.name, self.file, self.line = own, name, file, line
-        vars(self).update(parameters=own.parameters, role=own.role, prepares=own.prepares)
+        vars(self).update(parameters=own.parameters, role=own.role, prepares_next=own.prepares_next)
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle it by its file and name, for a sweep's workers don't have the module."""

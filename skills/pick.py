@@ -48,7 +48,7 @@ from galley.skills.manipulation.contacts import (
     with_room,
 )
 from galley.skills.manipulation.context import PlanningContext
-from galley.skills.manipulation.fans import widest_opening
+from galley.skills.manipulation.grasp_families import widest_opening
 from galley.skills.manipulation.grasps import (
     grasps_at,
     hand_in_item,
@@ -58,9 +58,9 @@ from galley.skills.manipulation.grasps import (
 )
 from galley.skills.manipulation.manipulation import (
     CARRY_SPEED,
+    GripperMotion,
     Line,
     Manipulation,
-    Stroke,
     shifted,
     straight,
 )
@@ -174,7 +174,7 @@ def pick_manipulations(
             f"pick {item.name} ({grasp.name})",
             (
                 *approach_lines(context, X_WH, opening - grasp.width / 2.0, state, grip),
-                Stroke(CLOSE, grasp.width / 2.0, touch, (), grip_guard(context, X_WH)),
+                GripperMotion(CLOSE, grasp.width / 2.0, touch, (), grip_guard(context, X_WH)),
                 Line("lift", up, inside, touch, held, CARRY_SPEED),
             ),
             opening,

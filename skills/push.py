@@ -30,11 +30,11 @@ from galley.skills.infeasibility.refusals import (
 from galley.skills.manipulation.contacts import with_room
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.grasps import grasps_at, is_upright
-from galley.skills.manipulation.lines import Tally
+from galley.skills.manipulation.lines import RejectionCounts
 from galley.skills.manipulation.manipulation import Manipulation
 from galley.skills.manipulation.motion_builder import MotionBuilder
 from galley.skills.manipulation.overhang import is_flat, overhanging, top_below
-from galley.skills.manipulation.pushes import STRONGEST, Pushed, half_width, surface_about
+from galley.skills.manipulation.pushes import STRONGEST, PushedItem, half_width, surface_about
 from galley.skills.manipulation.step import (
     SkillStep,
     can_be_placed_later,
@@ -80,7 +80,7 @@ class _Goal(NamedTuple):
     over: float = 0.0
 
     @classmethod
-    def of(cls, slide: Slide, pushed: Pushed) -> _Goal:
+    def of(cls, slide: Slide, pushed: PushedItem) -> _Goal:
         """The goal to which an interrupted slide was bringing the item."""
         over = float(pushed.over(pushed.outlines(slide.goal[None]))[0])
         inside = over <= _EDGE[0]
@@ -198,7 +198,7 @@ class Push(LookaheadSkill):
         context: PlanningContext,
         action: BoundAction,
         upcoming: Sequence[BoundAction],
-        pushed: Pushed,
+        pushed: PushedItem,
         rng: np.random.Generator,
     ) -> Iterator[_Goal]:
         """Yield goals, the first choice first: the spot, or places on the surface.
@@ -245,11 +245,11 @@ class Push(LookaheadSkill):
         """The region to which the item is pushed; None if the furniture has none."""
         return region_of(context, action.bindings[-2])
 
-    def _pushed(self, context: PlanningContext, action: BoundAction, state: State) -> Pushed:
+    def _pushed(self, context: PlanningContext, action: BoundAction, state: State) -> PushedItem:
         """The item to be pushed, on its surface."""
         index, region = _index(context, action), self._to(context, action, state)
         assert region is not None, "impossible() has refused this already"
-        return Pushed.of(context, state, index, region)
+        return PushedItem.of(context, state, index, region)
 
     def first_contacts(
         self, context: PlanningContext, action: BoundAction, state: State, rng: np.random.Generator
@@ -332,7 +332,7 @@ class PushAside(Push):
 
     def _goals(
         self, context: PlanningContext, action: BoundAction, upcoming: Sequence[BoundAction],
-        pushed: Pushed, rng: np.random.Generator,
+        pushed: PushedItem, rng: np.random.Generator,
     ) -> Iterator[_Goal]:  # fmt: skip
         """Yield goals, for a flat item first those where it sticks out over an edge.
 
@@ -356,7 +356,7 @@ class PushAside(Push):
                 if looked < _EDGES and any(with_room(context, state, index, grasps, rng)):
                     looked += 1
                     picks = pick_manipulations(context, state, index, rng)
-                    about = context, picks, stance, arm, state, rng, Tally(), _TRIES
+                    about = context, picks, stance, arm, state, rng, RejectionCounts(), _TRIES
                     ways = solve_from_stances(*about)
                     after = (solution.state_after(robot) for solution in islice(ways, _WAYS))
                     if any(fits is None or fits(solution, rng) for solution in after):

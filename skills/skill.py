@@ -97,7 +97,7 @@ class Skill(ABC):
 
     parameters: ClassVar[tuple[str, ...]]
     role: ClassVar[Role] = Role()
-    prepares: ClassVar[bool] = False
+    prepares_next: ClassVar[bool] = False
     standard_grasps: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:

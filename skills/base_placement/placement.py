@@ -23,7 +23,7 @@ SIDESTEP = 0.3  # m, a shorter drive may go in any direction
 
 
 @dataclass(frozen=True)
-class Placement:
+class BasePlacement:
     """A base pose and why it is good.
 
     Attributes:
@@ -53,7 +53,7 @@ class Placement:
 
 def score_bases(
     robot: RobotModel, X_WH: Array, bases: Array, start: Array, redundant: Array
-) -> list[Placement]:
+) -> list[BasePlacement]:
     """The bases from which the arm reaches a hand pose, best first; collisions are not checked.
 
     Args:
@@ -74,7 +74,7 @@ def score_bases(
     away = drive(bases[reached], start)
     score = value[reached] * (1.0 + away) ** -1.0
     return [
-        Placement(
+        BasePlacement(
             bases[reached[k]],
             arms[reached[k]],
             float(terms[reached[k], 0]),

@@ -1,6 +1,6 @@
 """Proof by branch and bound that no grasp of a continuous family is possible for the hand alone.
 
-A cell is a range of turns, leans and grasp centres of one ``Fan``. It is ruled out in two ways:
+A cell is a range of turns, leans and grasp centres of one ``GraspFamily``. It is ruled out in two ways:
 
 - The wrist is out of reach from all stances, everywhere in the cell.
 - A part of the hand overlaps an obstacle in the middle of the cell, and also when it is displaced
@@ -31,7 +31,7 @@ from galley.domain.state import State, item_pose
 from galley.skills.base_placement.stances import beyond, shoulders
 from galley.skills.manipulation.contacts import supports_of
 from galley.skills.manipulation.context import PlanningContext
-from galley.skills.manipulation.fans import TOUCHING, Fan
+from galley.skills.manipulation.grasp_families import TOUCHING, GraspFamily
 from galley.skills.manipulation.grasps import grasp_fans
 from galley.skills.manipulation.hand import ConvexPart, hand_bounds, hand_parts, obstacles, overlaps
 
@@ -44,7 +44,7 @@ _UPRIGHT = np.diag([-1.0, 1.0, -1.0])  # R_FT of a grasp at lean 0
 
 
 @dataclass(frozen=True)
-class Family:
+class PosedFamily:
     """The grasps of one fan, to be ruled out.
 
     Attributes:
@@ -55,7 +55,7 @@ class Family:
         carried: names of the bodies that move with the hand, which don't count as obstacles.
     """
 
-    fan: Fan
+    fan: GraspFamily
     X_WO: Array
     moves: tuple[Array, ...] = (np.eye(4),)
     carried: frozenset[str] = frozenset()
@@ -72,24 +72,24 @@ class Family:
         }
 
 
-def item_grasps(context: PlanningContext, state: State, index: int) -> list[Family]:
+def item_grasps(context: PlanningContext, state: State, index: int) -> list[PosedFamily]:
     """All grasps of an item as it stands or lies: its fans, or its own list."""
     item, X_WI = context.scene.items[index], item_pose(context.scene, state, index, np.eye(4))
     listed = [
-        Family(
-            Fan(g.X_IT[:3, :3] @ _UPRIGHT, (0.0, 0.0), (0.0, 0.0), 0.0, g.width),
+        PosedFamily(
+            GraspFamily(g.X_IT[:3, :3] @ _UPRIGHT, (0.0, 0.0), (0.0, 0.0), 0.0, g.width),
             X_WI @ transform(None, g.X_IT[:3, 3]),
         )
         for g in item.grasps
     ]
     return listed or [
-        Family(fan, X_WI @ fan.X_IO) for fan in grasp_fans(item, X_WI, context.robot.gripper)
+        PosedFamily(fan, X_WI @ fan.X_IO) for fan in grasp_fans(item, X_WI, context.robot.gripper)
     ]
 
 
 def handle_holds(
     context: PlanningContext, state: State, binding: Binding, value: float
-) -> list[Family]:
+) -> list[PosedFamily]:
     """All grasps of a handle that hold while its joint is moved to ``value`` (m or rad)."""
     assert binding.handle is not None
     scene = context.scene
@@ -103,15 +103,15 @@ def handle_holds(
     for way in (1.0, -1.0):
         y, z = way * handle.closing, -handle.approach
         R = np.stack([np.cross(y, z), y, z], axis=1)
-        fan = Fan(R, (handle.span, 0.0), (-_LEAN, _LEAN), 0.0, handle.thickness)
-        families.append(Family(fan, X_WO, moves, carried))
+        fan = GraspFamily(R, (handle.span, 0.0), (-_LEAN, _LEAN), 0.0, handle.thickness)
+        families.append(PosedFamily(fan, X_WO, moves, carried))
     return families
 
 
 def prove_no_grasp(
     context: PlanningContext,
     state: State,
-    families: Sequence[Family],
+    families: Sequence[PosedFamily],
     stances: Sequence[Stance],
     what: str,
     item: str | None = None,
@@ -209,7 +209,7 @@ class _Proof:
         index = self.context.scene.item_index[self.item]
         return supports_of(self.context, self.state, index)
 
-    def rules_out(self, family: Family) -> bool:
+    def rules_out(self, family: PosedFamily) -> bool:
         """Whether no grasp of the family is possible."""
         fan = family.fan
         parts = hand_parts(self.context.robot, fan.width / 2.0)
@@ -227,7 +227,7 @@ class _Proof:
             rows = np.concatenate([rows, left])
         return True
 
-    def _about(self, family: Family) -> list[ConvexPart]:
+    def _about(self, family: PosedFamily) -> list[ConvexPart]:
         """The obstacles near the family's grasps, the item and its support first.
 
         So others are named as causes only for cells that these don't rule out.
@@ -239,7 +239,11 @@ class _Proof:
         return sorted(parts, key=lambda p: (p.name != self.item, p.name not in self.under))
 
     def _left(
-        self, family: Family, parts: Sequence[ConvexPart], still: Sequence[ConvexPart], cells: Array
+        self,
+        family: PosedFamily,
+        parts: Sequence[ConvexPart],
+        still: Sequence[ConvexPart],
+        cells: Array,
     ) -> Array | None:
         """Examine cells, and return the halves of those that aren't ruled out.
 

@@ -21,7 +21,7 @@ from galley.robots.model import Gripper
 from galley.skills.base_placement.stances import shortfall, shoulders
 from galley.skills.infeasibility.covering import item_grasps, prove_no_grasp
 from galley.skills.manipulation.context import PlanningContext
-from galley.skills.manipulation.fans import all_found
+from galley.skills.manipulation.grasp_families import all_found
 from galley.skills.manipulation.grasps import (
     grasp_fans,
     grasps_at,

@@ -25,16 +25,16 @@ from galley.motion.guarded_approach import contact_threshold
 from galley.motion.motion import Attachment, Guard
 from galley.motion.thresholds import THRESHOLDS
 from galley.skills.manipulation.context import PlanningContext
-from galley.skills.manipulation.fans import CLEARANCE, widest_opening
+from galley.skills.manipulation.grasp_families import CLEARANCE, widest_opening
 from galley.skills.manipulation.grasps import may_turn
 from galley.skills.manipulation.hand import hand_bounds, obstacles, overlapping
 from galley.skills.manipulation.manipulation import (
     APPROACH_SPEED,
     CARRY_SPEED,
     LOWER_SPEED,
+    GripperMotion,
     Line,
     Manipulation,
-    Stroke,
     along_joint,
     backed_off,
     handle_grasps,
@@ -163,7 +163,7 @@ def place_manipulations(
                     LOWER_SPEED,
                     guard=landing,
                 ),
-                Stroke(OPEN, opening, grip | down, ()),
+                GripperMotion(OPEN, opening, grip | down, ()),
                 *_withdraw(context, X_WH, opening - width, there, grip),
             ),
             width,
@@ -256,9 +256,11 @@ def handle_manipulations(
                 f"{verb} {handle.name}",
                 (
                     *approach_lines(context, X_WH, aside, state, touch),
-                    Stroke(CLOSE, handle.thickness / 2.0, touch, (), grip_guard(context, X_WH)),
+                    GripperMotion(
+                        CLOSE, handle.thickness / 2.0, touch, (), grip_guard(context, X_WH)
+                    ),
                     Line(verb, poses, state, touch, held, CARRY_SPEED, scene_q, guard),
-                    Stroke(OPEN, wide, touch, ()),
+                    GripperMotion(OPEN, wide, touch, ()),
                     *_withdraw(context, poses[-1], aside, state.with_scene(after), touch),
                 ),
                 wide,

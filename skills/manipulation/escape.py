@@ -22,8 +22,19 @@ from galley.motion.motion import Motion, Record
 from galley.motion.path import Path
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.skills.manipulation.context import PlanningContext
-from galley.skills.manipulation.lines import Tally, proven_line, stroke_motion, stroke_states
-from galley.skills.manipulation.manipulation import CARRY_SPEED, Line, Stroke, shifted, straight
+from galley.skills.manipulation.lines import (
+    RejectionCounts,
+    gripper_motion,
+    gripper_states,
+    proven_line,
+)
+from galley.skills.manipulation.manipulation import (
+    CARRY_SPEED,
+    GripperMotion,
+    Line,
+    shifted,
+    straight,
+)
 from galley.skills.manipulation.proof import (
     CONTACT_CLEARANCE,
     held_attachment,
@@ -101,9 +112,9 @@ def _open_fingers(context: PlanningContext, state: State) -> tuple[Motion, ...]:
     checker = context.checker(state, allowed, CONTACT_CLEARANCE)
     for wider in (most, *(now + d for d in (0.015, 0.01, 0.005, 0.002))):
         opening = min(wider, most)
-        if checker.free_many(stroke_states(context, state.q, opening)).all():
-            opened = Stroke(f"escape: {OPEN}", opening, allowed, ())
-            return (stroke_motion(context, state.q, opened, _ACTION, opened.phase),)
+        if checker.free_many(gripper_states(context, state.q, opening)).all():
+            opened = GripperMotion(f"escape: {OPEN}", opening, allowed, ())
+            return (gripper_motion(context, state.q, opened, _ACTION, opened.phase),)
     return ()
 
 
@@ -168,7 +179,7 @@ def _arm_leg(
     if _deeper(context, state, "arm", arms, allowed):
         return None
     line = Line(phase, poses, state, allowed, held_attachment(context, state), CARRY_SPEED)
-    segment = proven_line(context, line, state.q, arms, Tally())
+    segment = proven_line(context, line, state.q, arms, RejectionCounts())
     return None if segment is None else segment.motion(line, _ACTION, phase)
 
 

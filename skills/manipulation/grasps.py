@@ -21,7 +21,13 @@ from galley.domain.frames import Array, frozen, inverse, rotation_about, rotatio
 from galley.domain.scene.model import Grasp, Item, Scene
 from galley.domain.state import State, item_pose
 from galley.robots.model import Gripper
-from galley.skills.manipulation.fans import CLEARANCE, Fan, closed_on, composite_fans, fingers_clear
+from galley.skills.manipulation.grasp_families import (
+    CLEARANCE,
+    GraspFamily,
+    closed_on,
+    composite_fans,
+    fingers_clear,
+)
 
 DEPTHS = (0.03, 0.018)  # m from the face that the hand approaches to the grasp centre, at most
 _SHALLOW = 0.012  # m likewise, where one finger is below: pads hold with their whole length
@@ -146,7 +152,7 @@ def _with_room_below(
     return tuple(grasp for grasp, good in zip(grasps, free, strict=True) if good)
 
 
-def grasp_fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Fan, ...]:
+def grasp_fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[GraspFamily, ...]:
     """The continuous family of grasps of an item at X_WI (4, 4), as fans.
 
     There are two fans, both ways round, for each side that fits between the fingers. If the item is
@@ -173,7 +179,7 @@ def grasp_fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Fan, ...]:
         for way in (1.0, -1.0):
             y, z = way * np.eye(3)[closing], np.eye(3)[up]
             R_IF = frozen(np.stack([np.cross(y, z), y, z], axis=1))
-            fans.append(Fan(R_IF, (half[0], half[1]), lean, turn, width))
+            fans.append(GraspFamily(R_IF, (half[0], half[1]), lean, turn, width))
     return tuple(fans)
 
 
@@ -255,9 +261,9 @@ def _of_fans(
 
 
 def _cells(
-    fan: Fan, X_WI: Array, gripper: Gripper, step: float
+    fan: GraspFamily, X_WI: Array, gripper: Gripper, step: float
 ) -> Iterator[tuple[float, float, float, float]]:
-    """Yield the grasps of a fan to try, leans ``step`` (rad) apart, as rows for ``Fan.poses``."""
+    """Yield the grasps of a fan to try, leans ``step`` (rad) apart, as rows for ``GraspFamily.poses``."""
     # A round item that lies is turned so that its first direction is below.
     first = (
         float(np.arctan2(-X_WI[2, 1], -X_WI[2, 0])) if fan.turn and not is_upright(X_WI) else 0.0

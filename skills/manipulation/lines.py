@@ -1,6 +1,6 @@
 """Arm configurations along the lines of a Manipulation: checked, timed and proven free.
 
-Rejected candidates are counted by reason (``Tally``), for the message if none is left.
+Rejected candidates are counted by reason (``RejectionCounts``), for the message if none is left.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from galley.motion.trajectory.trajectory import Trajectory
 from galley.robots.kinematics import Kinematics
 from galley.robots.model import JointGroup, RobotModel
 from galley.skills.manipulation.context import PlanningContext, without
-from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
+from galley.skills.manipulation.manipulation import GripperMotion, Line, Manipulation
 from galley.skills.manipulation.proof import (
     CONTACT_CLEARANCE,
     CONTACT_MARGIN,
@@ -42,7 +42,7 @@ _STROKE_SPEED = 0.5  # share of the fingers' limits that a stroke uses
 
 
 @dataclass
-class Tally:
+class RejectionCounts:
     """Counts rejected candidates by reason.
 
     Attributes:
@@ -85,7 +85,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Segment:
+class LineSegment:
     """The arm's motion along a Line.
 
     Attributes:
@@ -130,7 +130,7 @@ class ManipulationSolution:
 
     manipulation: Manipulation
     base: Array
-    segments: tuple[Segment, ...]
+    segments: tuple[LineSegment, ...]
     reason: str = ""
 
     @property
@@ -147,7 +147,7 @@ class ManipulationSolution:
         """The State after the last line, but with base and arm where they were before it all."""
         last = self.manipulation.steps[-1]
         assert isinstance(last, Line)
-        strokes = [s for s in self.manipulation.steps if isinstance(s, Stroke)]
+        strokes = [s for s in self.manipulation.steps if isinstance(s, GripperMotion)]
         q = last.state.q.copy()
         opening = strokes[-1].opening if strokes else self.manipulation.opening
         q[robot.slice("fingers")] = robot.fingers_at(opening)
@@ -176,14 +176,14 @@ def manipulation_parts(manipulation: Manipulation) -> tuple[ManipulationPart, ..
     parts: list[ManipulationPart] = []
     opening = manipulation.opening
     for step in manipulation.steps:
-        if isinstance(step, Stroke):
+        if isinstance(step, GripperMotion):
             line = parts[-1].line  # the first step is a Line
             still = line.state if line.scene_q is None else line.state.with_scene(line.scene_q[-1])
             allowed = step.allowed | line.allowed
             line, closing = replace(line, state=still, scene_q=None, allowed=allowed), step.opening
         else:
             line, closing = step, opening
-        parts.append(ManipulationPart(line, opening, closing, isinstance(step, Stroke)))
+        parts.append(ManipulationPart(line, opening, closing, isinstance(step, GripperMotion)))
         opening = closing
     return tuple(parts)
 
@@ -195,7 +195,7 @@ def _count_hit(
     margin: float,
     Q: Array,
     scene_q: Array | None,
-    tally: Tally,
+    tally: RejectionCounts,
     line: bool = False,
 ) -> None:
     """Count a collision, for none of the configurations Q (m, n) keeps a margin.
@@ -210,8 +210,8 @@ def _count_hit(
     tally.hit(lambda: touched(context, checker.contacts(q, joints)[:1]), reason)
 
 
-def stroke_motion(
-    context: PlanningContext, q: Array, stroke: Stroke, action_index: int, phase: str
+def gripper_motion(
+    context: PlanningContext, q: Array, stroke: GripperMotion, action_index: int, phase: str
 ) -> Motion:
     """The Motion of a Stroke from the robot's configuration q (n,)."""
     group = context.robot.group("fingers")
@@ -233,7 +233,7 @@ def stroke_motion(
     )
 
 
-def stroke_states(context: PlanningContext, q: Array, opening: float) -> Array:
+def gripper_states(context: PlanningContext, q: Array, opening: float) -> Array:
     """Configurations (m, n) of the robot while the fingers move from q (n,) to an opening (m)."""
     now = q[context.robot.slice("fingers")]
     then = context.robot.fingers_at(opening)
@@ -247,7 +247,11 @@ def touched(context: PlanningContext, contacts: Sequence[ContactPair]) -> tuple[
 
 
 def free_at_contact(
-    context: PlanningContext, first: ManipulationPart, base: Array, options: Array, tally: Tally
+    context: PlanningContext,
+    first: ManipulationPart,
+    base: Array,
+    options: Array,
+    tally: RejectionCounts,
 ) -> Array:
     """Those of the arm configurations (k, 7) that are free at the end of the first line.
 
@@ -284,8 +288,8 @@ def follow_lines(
     parts: tuple[ManipulationPart, ...],
     base: Array,
     contact: Array,
-    tally: Tally,
-) -> tuple[Segment, ...] | None:
+    tally: RejectionCounts,
+) -> tuple[LineSegment, ...] | None:
     """The segments of all lines for an arm configuration (7,) at the contact, or None.
 
     The cheapest tests come first: can the arm follow the lines? Do the ends, where free motions
@@ -372,7 +376,7 @@ def _sampled(
     parts: tuple[ManipulationPart, ...],
     paths: list[Array],
     base: Array,
-    tally: Tally,
+    tally: RejectionCounts,
 ) -> bool:
     """Whether sampled states along lines and strokes are free; the first hit is counted."""
     robot = context.robot
@@ -415,8 +419,8 @@ def slide_states(context: PlanningContext, line: Line) -> list[State]:
 
 
 def proven_line(
-    context: PlanningContext, line: Line, q: Array, arms: Array, tally: Tally
-) -> Segment | None:
+    context: PlanningContext, line: Line, q: Array, arms: Array, tally: RejectionCounts
+) -> LineSegment | None:
     """The segment of a line, timed and proven to touch only allowed pairs; None if that fails.
 
     A pushed item is left out of the proof, but not of the states that were sampled before.
@@ -450,7 +454,7 @@ def proven_line(
     if proof.hit is not None:
         tally.reasons["too close on the way"] += 1
         return None
-    return Segment(path, trajectory, proof.clearance, context.robot.spacing.margin)
+    return LineSegment(path, trajectory, proof.clearance, context.robot.spacing.margin)
 
 
 def keeps_limits(trajectory: Trajectory, group: JointGroup) -> bool:

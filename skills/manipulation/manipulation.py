@@ -62,7 +62,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Stroke:
+class GripperMotion:
     """The fingers move.
 
     Attributes:
@@ -91,7 +91,7 @@ class Manipulation:
     """
 
     name: str
-    steps: tuple[Line | Stroke, ...]
+    steps: tuple[Line | GripperMotion, ...]
     opening: float
 
     def __post_init__(self) -> None:

@@ -31,8 +31,8 @@ from galley.motion.planners.rrt import RRT, GoalRegion, joint_space, path_free, 
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.escape import escape
-from galley.skills.manipulation.lines import ManipulationSolution, stroke_motion, stroke_states
-from galley.skills.manipulation.manipulation import Line, Stroke
+from galley.skills.manipulation.lines import ManipulationSolution, gripper_motion, gripper_states
+from galley.skills.manipulation.manipulation import GripperMotion, Line
 from galley.skills.manipulation.proof import (
     free_view,
     held_attachment,
@@ -161,16 +161,16 @@ class MotionBuilder:
         q = self.state.q[robot.slice("fingers")]
         if self.state.held is None and np.abs(q - robot.fingers_at(opening)).max() > 1e-9:
             verb = "open" if opening > robot.half_width(q) else "partly close"
-            self._stroke(Stroke(f"{verb} fingers", opening, frozenset(), ()), step)
+            self._stroke(GripperMotion(f"{verb} fingers", opening, frozenset(), ()), step)
 
-    def _stroke(self, part: Stroke, step: str) -> None:
+    def _stroke(self, part: GripperMotion, step: str) -> None:
         """Add the Motion of a stroke."""
         q = self.state.q
-        self.add(stroke_motion(self.context, q, part, self.action_index, step + part.phase))
+        self.add(gripper_motion(self.context, q, part, self.action_index, step + part.phase))
 
     def _room_for(self, opening: float) -> bool:
         """Whether the empty fingers can move to ``opening`` (m) where the hand is."""
-        Q = stroke_states(self.context, self.state.q, opening)
+        Q = gripper_states(self.context, self.state.q, opening)
         if self.state.held is not None or np.abs(Q[-1] - Q[0]).max() <= 1e-9:
             return True
         return bool(self.context.checker(self.state).free_many(Q).all())
@@ -241,7 +241,7 @@ def free_motion(
     margin = _margin(context, state, group, start, goals)
     for finer in _FINENESS:
         # Where the proof finds a hit between sampled states, search again with finer edges.
-        finder = Finder(context, state, group, finer, margin, rng)
+        finder = PathPlanner(context, state, group, finer, margin, rng)
         planned, planner = finder.search(start, goals)
         blocked = isinstance(planned, Failure) and planned.kind is FailureKind.BUDGET
         if group == "arm" and blocked and context.robot.holonomic:
@@ -249,7 +249,7 @@ def free_motion(
             group, start = BOTH, state.q[context.robot.slice(BOTH)]
             base = np.repeat(state.q[None, context.robot.slice("base")], len(goals), axis=0)
             goals = np.hstack([base, goals])
-            finder = Finder(context, state, group, finer, margin, rng)
+            finder = PathPlanner(context, state, group, finer, margin, rng)
             planned, planner = finder.search(start, goals)
         if isinstance(planned, Failure):
             return planned.within(phase)
@@ -283,7 +283,7 @@ def free_motion(
     return Motion(action_index, phase, group, path, trajectory, held, allowed, record=record)
 
 
-class Finder:
+class PathPlanner:
     """Plans paths of one joint group in one State, on the kernel or with PyBullet's checks.
 
     Args:
@@ -411,7 +411,7 @@ def _margin(
     return spacing.margin  # the planner will say what is in collision
 
 
-def _optimized(path: Path, finder: Finder, record: Record) -> tuple[Path | None, Record]:
+def _optimized(path: Path, finder: PathPlanner, record: Record) -> tuple[Path | None, Record]:
     """The path of the QP if it is proven free, else None; and the record, with the outcome."""
     from galley.optimization.shortest import shortest  # late: it loads a QP solver
 

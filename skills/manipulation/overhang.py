@@ -17,7 +17,7 @@ from galley.domain.state import State, item_pose
 from galley.skills.manipulation.contacts import with_room
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.grasps import grasps_at, is_upright
-from galley.skills.manipulation.pushes import INSIDE, Pushed
+from galley.skills.manipulation.pushes import INSIDE, PushedItem
 
 _OUT = (0.05, 0.04, 0.031)  # m that the item sticks out, the first choice first
 _SHARE = 1.0 / 3.0  # of the part between centre of mass and rim, so much stays inside at least
@@ -62,7 +62,7 @@ def top_below(scene: Scene, state: State, index: int) -> Region | None:
     return None
 
 
-def overhanging(pushed: Pushed) -> Array:
+def overhanging(pushed: PushedItem) -> Array:
     """Poses in which an item sticks out over an edge of its surface.
 
     Returns:

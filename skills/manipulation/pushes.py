@@ -84,7 +84,7 @@ def surface_about(scene: Scene, region: Region) -> Region:
 
 
 @dataclass(frozen=True, eq=False)
-class Pushed:
+class PushedItem:
     """An item that is to be pushed, on its surface.
 
     Attributes:
@@ -108,7 +108,7 @@ class Pushed:
     lying: Array
 
     @classmethod
-    def of(cls, context: PlanningContext, state: State, index: int, region: Region) -> Pushed:
+    def of(cls, context: PlanningContext, state: State, index: int, region: Region) -> PushedItem:
         """The item ``index`` on the surface to which a region belongs."""
         scene = context.scene
         X_WI = item_pose(scene, state, index, np.eye(4))
@@ -362,7 +362,7 @@ def _hand_room(
     """The ``HandRoom`` of an item; cached, for its slider is simulated when it is first used.
 
     Args:
-        lying: bytes of ``Pushed.lying`` (4, 4).
+        lying: bytes of ``PushedItem.lying`` (4, 4).
         top: height of the item's top over its support, m.
         pads: coefficient of friction between item and fingers.
         friction: the same between item and support.

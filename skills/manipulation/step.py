@@ -30,7 +30,7 @@ from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.lines import (
     OUT_OF_REACH,
     ManipulationSolution,
-    Tally,
+    RejectionCounts,
     follow_lines,
     free_at_contact,
     manipulation_parts,
@@ -117,7 +117,7 @@ def plan_step(builder: MotionBuilder, step: SkillStep, what: str) -> Failure | N
     """
     context, start, rng = builder.context, builder.state, builder.rng
     done = len(builder.motions)
-    tally = Tally()
+    tally = RejectionCounts()
     failed: Failure | None = None
     paths = rejected = 0
     for reached in widest_first(
@@ -145,7 +145,11 @@ def plan_step(builder: MotionBuilder, step: SkillStep, what: str) -> Failure | N
 
 
 def _candidates(
-    context: PlanningContext, step: SkillStep, start: State, rng: np.random.Generator, tally: Tally
+    context: PlanningContext,
+    step: SkillStep,
+    start: State,
+    rng: np.random.Generator,
+    tally: RejectionCounts,
 ) -> Iterator[ManipulationSolution]:
     """Solved manipulations of a step: from the current stance, then from others."""
     yield from from_current_stance(
@@ -166,7 +170,7 @@ def from_current_stance(
     place: Binding,
     state: State,
     rng: np.random.Generator,
-    tally: Tally,
+    tally: RejectionCounts,
     limit: int = HERE,
 ) -> Iterator[ManipulationSolution]:
     """Solve the first ``limit`` contacts from where the base stands.
@@ -192,7 +196,7 @@ def any_reachable(
     """Whether a short search solves any contact from some stance of the furniture."""
     stance = stance_of(context, place)
     solutions = solve_from_stances(
-        context, contacts, stance, context.folded_arm, state, rng, Tally(), _AHEAD
+        context, contacts, stance, context.folded_arm, state, rng, RejectionCounts(), _AHEAD
     )
     return next(solutions, None) is not None
 
@@ -204,7 +208,7 @@ def solve_from_stances(
     arm_q: Array,
     state: State,
     rng: np.random.Generator,
-    tally: Tally,
+    tally: RejectionCounts,
     limit: int | None = None,
     forward: int = 0,
 ) -> Iterator[ManipulationSolution]:
@@ -261,7 +265,7 @@ class _FreeBases:
         self._bases, self._drawn = np.empty((0, 3)), 0
         self._all = self._bases
 
-    def best(self, manipulation: Manipulation, tally: Tally) -> list[tuple[Array, str]]:
+    def best(self, manipulation: Manipulation, tally: RejectionCounts) -> list[tuple[Array, str]]:
         """The best two base poses (3,) of at most 16, with the reason for each.
 
         The score (``base_placement.placement``) prefers high manipulability and joint margin at the
@@ -307,7 +311,7 @@ def solve_manipulation(
     manipulation: Manipulation,
     base: Array,
     rng: np.random.Generator,
-    tally: Tally,
+    tally: RejectionCounts,
 ) -> ManipulationSolution | None:
     """Solve a Manipulation from one base pose (3,); None if no solution is found.
 

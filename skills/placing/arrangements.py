@@ -36,7 +36,7 @@ _DIRECTIONS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)])
 
 
 @dataclass(frozen=True)
-class Shape:
+class Outline:
     """A convex shape to be arranged: polygons about the middle of its body, counter-clockwise.
 
     The corners are kept as bytes, so that shapes can be compared and cached.
@@ -52,7 +52,7 @@ class Shape:
     middle: tuple[float, float]
 
     @classmethod
-    def of(cls, body: Array, rim: Array) -> Shape:
+    def of(cls, body: Array, rim: Array) -> Outline:
         """The shape with corners of body (n, 2) and rim (m, 2) in any frame."""
         middle = body.mean(axis=0)
         x, y = middle.tolist()
@@ -71,7 +71,7 @@ class Shape:
 
 @lru_cache(maxsize=1024)
 def arrange(
-    shapes: tuple[Shape, ...], fixed: tuple[bytes, ...], sides: tuple[float, float], most: int
+    shapes: tuple[Outline, ...], fixed: tuple[bytes, ...], sides: tuple[float, float], most: int
 ) -> Array | int | None:
     """Arrange shapes in the box from (0, 0) to ``sides`` without overlap, or prove that none can.
 
@@ -257,7 +257,7 @@ class _Turned:
 
 
 @lru_cache(maxsize=64)
-def _turned(shape: Shape) -> _Turned:
+def _turned(shape: Outline) -> _Turned:
     """The table of a shape over ranges of yaw; a symmetric shape needs less than a full turn."""
     body, rim = shape.polygons
     levels, folds = _LEVELS, next(k for k in (4, 2, 1) if shape.symmetric(_rotation(_FULL / k)))

@@ -18,7 +18,7 @@ import numpy as np
 from galley.domain.frames import Array
 from galley.domain.scene.model import Item, Region
 from galley.domain.scene.stable_poses import allowed_poses
-from galley.skills.placing.arrangements import TOUCHING, Shape, arrange
+from galley.skills.placing.arrangements import TOUCHING, Outline, arrange
 from galley.skills.placing.footprints import Footprint, Layer, Upright, area, gaps, padded, placed
 
 GAP = 0.005  # m, least gap between neighbours
@@ -328,7 +328,7 @@ def _arranged(
     """
     if not 0 < len(shapes) <= _MOST or len(fixed) > _BESIDE:
         return None
-    known = tuple(Shape.of(body, rim) for body, rim in shapes)
+    known = tuple(Outline.of(body, rim) for body, rim in shapes)
     others = tuple(polygon.tobytes() for polygon in fixed)
     return arrange(known, others, (float(sides[0]), float(sides[1])), _PAIRS)
 

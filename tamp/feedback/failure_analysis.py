@@ -191,7 +191,7 @@ class FailureAnalyzer:
         None if there is none, or if it works on nothing.
         """
         k = refinement.at
-        while k < len(refinement.plan) and self.task.skills[refinement.plan[k].name].prepares:
+        while k < len(refinement.plan) and self.task.skills[refinement.plan[k].name].prepares_next:
             k += 1
         if k == len(refinement.plan):
             return None
@@ -397,7 +397,9 @@ def find_blockers(
         tries: number of refinements in one world, at most.
     """
     # Driving only prepares the next action: what blocks that one counts, so refine both.
-    length = 2 if [skills[action.name].prepares for action in actions[:2]] == [True, False] else 1
+    length = (
+        2 if [skills[action.name].prepares_next for action in actions[:2]] == [True, False] else 1
+    )
     trial = _Counterfactual(context, skills, actions, length, state)
     bare = without(state, trial.other_items())
     # First the furniture as it stands, then all shut, then all open.

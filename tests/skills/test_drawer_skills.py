@@ -17,7 +17,7 @@ from galley.motion.effects import state_after
 from galley.robots.panda.mobile import hand_pose
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.contacts import handle_manipulations
-from galley.skills.manipulation.lines import Tally
+from galley.skills.manipulation.lines import RejectionCounts
 from galley.skills.manipulation.step import solve_manipulation
 from galley.skills.pick import Pick
 from galley.tamp.checks import audit
@@ -202,7 +202,7 @@ def test_after_a_drawer_was_pulled_the_whole_robot_has_room(scene, context):
         base = np.array([0.677 + back, 0.894, 1.643])
         ways = handle_manipulations(context, state, handle, 0.3, rng)
         for way in itertools.islice(ways, 60):
-            reached = solve_manipulation(context, way, base, rng, Tally())
+            reached = solve_manipulation(context, way, base, rng, RejectionCounts())
             if reached is None:
                 continue
             end, arm = reached.state_after(context.robot), reached.segments[-1].path.end

@@ -19,7 +19,7 @@ from galley.robots.catalog import robot_of
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.hand import hand_parts
 from galley.skills.manipulation.pushers import has_bit, pushers, reach_cells, reached
-from galley.skills.manipulation.pushes import Pushed
+from galley.skills.manipulation.pushes import PushedItem
 from galley.skills.skill import stance_of
 
 
@@ -111,7 +111,7 @@ def flat_box(task, shared_world):
     scene = replace(task.scene, items=items)
     context = PlanningContext(scene, shared_world.robot, shared_world, Settings())
     index = scene.item_index["tray"]
-    return Pushed.of(context, initial_state(scene), index, scene.region("hitman_top"))
+    return PushedItem.of(context, initial_state(scene), index, scene.region("hitman_top"))
 
 
 def test_a_leaning_hand_is_raised_so_that_its_palm_passes_over_the_item(robot):
@@ -132,7 +132,7 @@ def test_fingers_do_not_lean_so_far_over_a_heavy_tray_that_it_lifts_the_hand(tas
         items = [replace(i, mass=mass) if i.name == "tray" else i for i in scene.items]
         heavy = replace(context, scene=replace(scene, items=tuple(items)))
         index, region = scene.item_index["tray"], scene.region("hitman_top")
-        room = Pushed.of(heavy, task.start, index, region).hand_room
+        room = PushedItem.of(heavy, task.start, index, region).hand_room
         found.append([p.overhang for p, use in zip(room.pushers, room.usable, strict=True) if use])
     # 45 degrees, of which the way takes half: over the item, or away from it
     assert max(found[0]) < 0.48 < max(found[1]) == pytest.approx(np.sqrt(0.5))
@@ -161,7 +161,7 @@ def test_pushes_are_rolled_out_once_and_not_after_each_look(task, shared_world):
         tilt = Rotation.from_rotvec(rng.normal(0.0, 1e-3, 3)).as_matrix()
         seen = transform(rotation_z(rng.uniform(-3.0, 3.0)) @ tilt @ X_WI[:3, :3], X_WI[:3, 3])
         state = initial_state(scene).with_item(index, Placement(WORLD, frozen(seen)))
-        sliders.add(Pushed.of(context, state, index, region).slider)
+        sliders.add(PushedItem.of(context, state, index, region).slider)
     assert len(sliders) == 1
 
 

@@ -14,9 +14,9 @@ from galley.domain.frames import transform
 from galley.domain.state import initial_state
 from galley.skills import SKILLS, BoundAction
 from galley.skills.infeasibility.refusals import does_not_fit, out_of_reach_as_found
-from galley.skills.manipulation.fans import CLEARANCE, widest_opening
+from galley.skills.manipulation.grasp_families import CLEARANCE, widest_opening
 from galley.skills.manipulation.grasps import grasps_at, grasps_of, leaning_grasps
-from galley.skills.manipulation.lines import Tally
+from galley.skills.manipulation.lines import RejectionCounts
 from galley.skills.manipulation.step import solve_from_stances
 from galley.skills.pick import pick_manipulations
 from galley.skills.placing.packing import packing_certificate
@@ -174,7 +174,7 @@ def test_out_of_reach_is_told_and_no_room_only_where_there_is_none(block):
     ):
         stance = replace(near, lower=np.array(low), upper=np.array(high))
         ways = list(islice(pick_manipulations(context, state, index, np.random.default_rng(0)), 20))
-        tally, rng = Tally(), np.random.default_rng(0)
+        tally, rng = RejectionCounts(), np.random.default_rng(0)
         solved = solve_from_stances(
             context, iter(ways), stance, context.folded_arm, state, rng, tally
         )

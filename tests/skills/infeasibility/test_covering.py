@@ -16,7 +16,7 @@ from galley.skills.infeasibility.covering import handle_holds, item_grasps, prov
 from galley.skills.infeasibility.refusals import too_wide
 from galley.skills.manipulation.grasps import grasp_fans, grasps_at, grasps_of, leaning_grasps
 from galley.skills.manipulation.hand import hand_parts, obstacles, overlaps
-from galley.skills.manipulation.lines import Tally
+from galley.skills.manipulation.lines import RejectionCounts
 from galley.skills.manipulation.step import solve_from_stances
 from galley.skills.pick import pick_manipulations
 from galley.tests.effort import examples, quick_first
@@ -183,7 +183,9 @@ def test_beside_two_walls_the_leaning_grasp_is_found_and_nothing_is_refused(open
         ways = pick_manipulations(context, state, index, np.random.default_rng(seed))
         stance, rng = context.scene.stance("cabinet"), np.random.default_rng(seed)
         reached = next(
-            solve_from_stances(context, ways, stance, context.folded_arm, state, rng, Tally(), 150)
+            solve_from_stances(
+                context, ways, stance, context.folded_arm, state, rng, RejectionCounts(), 150
+            )
         )
         lean = np.degrees(np.arccos(-reached.manipulation.contact[2, 2]))
         assert 4.0 < lean < 36.0

@@ -13,7 +13,7 @@ from galley.domain.state import HAND, Placement, initial_state
 from galley.motion.effects import state_after
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
 from galley.skills.manipulation.contacts import place_manipulations
-from galley.skills.manipulation.manipulation import Line, Manipulation, Stroke
+from galley.skills.manipulation.manipulation import GripperMotion, Line, Manipulation
 from galley.skills.manipulation.motion_builder import MotionBuilder
 from galley.skills.manipulation.step import SkillStep, can_be_placed_later, carry_out, placed_later
 
@@ -141,7 +141,7 @@ def test_lines_and_manipulations_that_can_not_be_followed_are_refused_by_value(k
     with pytest.raises(ValueError, match=r"n from 2, got \(4, 4\)"):
         Line("reach", np.eye(4), state, frozenset(), (), 0.1)
     with pytest.raises(ValueError, match="begins and ends with a Line"):
-        Manipulation("grip", (Stroke("close fingers", 0.01, frozenset(), ()),), 0.04)
+        Manipulation("grip", (GripperMotion("close fingers", 0.01, frozenset(), ()),), 0.04)
 
 
 def test_things_go_mostly_where_an_open_drawer_sticks_out(kitchen, context):

@@ -9,7 +9,7 @@ import shapely.affinity
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from galley.skills.placing.arrangements import TOUCHING, Shape, arrange
+from galley.skills.placing.arrangements import TOUCHING, Outline, arrange
 from galley.skills.placing.footprints import placed
 from galley.skills.placing.packing import GAP, packable
 from galley.tests.effort import quick_first
@@ -90,7 +90,7 @@ def test_pieces_of_a_box_are_never_proven_not_to_fit_into_it(seed, count):
         share = rng.uniform(0.3, 0.7)
         sizes += [np.where(along, share * size, size), np.where(along, (1.0 - share) * size, size)]
     bodies = [CORNERS * size / 2.0 for size in sizes]
-    found = arrange(tuple(Shape.of(body, body) for body in bodies), (), tuple(sides), 50_000)
+    found = arrange(tuple(Outline.of(body, body) for body in bodies), (), tuple(sides), 50_000)
     assert not isinstance(found, int)
     if found is not None:
         check(found, bodies, sides)
@@ -105,7 +105,7 @@ def test_beside_posts_an_item_has_room_exactly_where_a_grid_of_poses_says_so(see
         for _ in range(3)
     ]
     fixed = tuple(np.array(post.exterior.coords)[:-1].tobytes() for post in posts)
-    found = arrange((Shape.of(CORNERS * half, CORNERS * half),), fixed, tuple(sides), 100_000)
+    found = arrange((Outline.of(CORNERS * half, CORNERS * half),), fixed, tuple(sides), 100_000)
     step, turns = 0.004, 30
     # The nearest pose of the grid moves no corner by more than this.
     moved = step / np.sqrt(2.0) + np.hypot(*half) * np.pi / turns / 2.0

@@ -12,7 +12,7 @@ from galley.domain.state import Placement, initial_state
 from galley.motion.effects import state_after
 from galley.robots.panda.models import mobile_panda
 from galley.skills import SKILLS, BoundAction, PlanningContext, Settings
-from galley.skills.manipulation.lines import Tally
+from galley.skills.manipulation.lines import RejectionCounts
 from galley.skills.manipulation.motion_builder import MotionBuilder
 from galley.skills.manipulation.step import solve_manipulation
 from galley.skills.pick import pick_manipulations
@@ -100,7 +100,8 @@ def test_fingers_open_where_they_have_room_and_not_before(context):
     state = state.with_item(0, Placement("world", frozen(elsewhere)))
     ways = (way for way in pick_manipulations(context, state, 0, rng) if way.opening == 0.04)
     tries = (
-        solve_manipulation(context, way, state.q[:3], rng, Tally()) for way in islice(ways, 200)
+        solve_manipulation(context, way, state.q[:3], rng, RejectionCounts())
+        for way in islice(ways, 200)
     )
     builder = MotionBuilder(context, state, 0, rng)
     assert builder.run(next(reached for reached in tries if reached is not None)) is None

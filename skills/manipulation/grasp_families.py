@@ -31,7 +31,7 @@ TOUCHING = 0.0005  # m that a finger may overlap parts other than the one that i
 
 
 @dataclass(frozen=True)
-class Fan:
+class GraspFamily:
     """All grasps of an item with one closing direction, turned about z if the item is round.
 
     The hand points in a range of directions across the closing direction; the grasp centre lies
@@ -89,7 +89,9 @@ def _convex_parts(item: Item) -> tuple[ConvexPart, ...]:
 
 
 @lru_cache(maxsize=256)
-def composite_fans(item: Item, up: tuple[float, float, float], gripper: Gripper) -> tuple[Fan, ...]:
+def composite_fans(
+    item: Item, up: tuple[float, float, float], gripper: Gripper
+) -> tuple[GraspFamily, ...]:
     """The fans of a composite item: on all pairs of surfaces that face away from each other.
 
     Surfaces that another part covers are left out, and so is the underside of an upright item. The
@@ -112,7 +114,7 @@ def composite_fans(item: Item, up: tuple[float, float, float], gripper: Gripper)
 
 def _both_ways(
     X_IO: Array, sides: Array, lean: float, turn: float, parts: tuple[int, int], gripper: Gripper
-) -> list[Fan]:
+) -> list[GraspFamily]:
     """Two fans, both ways round, that close along y of X_IO (4, 4).
 
     Args:
@@ -122,7 +124,7 @@ def _both_ways(
     within, leans, width = (float(half[0]), float(half[2])), (-lean, lean), float(sides[1])
     ways = ((1.0, parts), (-1.0, (parts[1], parts[0])))
     return [
-        Fan(np.diag([w, w, 1.0]), within, leans, turn, width, frozen(X_IO), touched)
+        GraspFamily(np.diag([w, w, 1.0]), within, leans, turn, width, frozen(X_IO), touched)
         for w, touched in ways
     ]
 
@@ -140,7 +142,7 @@ def _directions(item: Item) -> list[Array]:
     return normals
 
 
-def _across(item: Item, y: Array, up: Array, gripper: Gripper) -> Iterator[Fan]:
+def _across(item: Item, y: Array, up: Array, gripper: Gripper) -> Iterator[GraspFamily]:
     """The fans that close along the unit vector y (3,).
 
     For each pair of parts, one on each side, the overlap of their faces seen along y is where the
