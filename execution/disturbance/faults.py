@@ -376,7 +376,7 @@ def _drawers(scene: Scene) -> dict[str, str]:
     return joints | handles | {joint.name: joint.name for joint in scene.joints}
 
 
-class Kind(NamedTuple):
+class FaultKind(NamedTuple):
     """A kind of fault.
 
     Attributes:
@@ -393,12 +393,12 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "nudge": Kind("an item", _items, approached_item, nudge),
-    "topple": Kind("an item", _items, approached_item, topple),
-    "slippery": Kind("an item", _items, carried_item, slippery),
-    "stuck": Kind("a drawer", _drawers, pulled_drawer, stuck),
-    "stuck-for-good": Kind("a drawer", _drawers, pulled_drawer, stuck),
-    "push-base": Kind(
+    "nudge": FaultKind("an item", _items, approached_item, nudge),
+    "topple": FaultKind("an item", _items, approached_item, topple),
+    "slippery": FaultKind("an item", _items, carried_item, slippery),
+    "stuck": FaultKind("a drawer", _drawers, pulled_drawer, stuck),
+    "stuck-for-good": FaultKind("a drawer", _drawers, pulled_drawer, stuck),
+    "push-base": FaultKind(
         "drive or arm", lambda scene: {"drive": "drive", "arm": "arm"}, free_motion, push_base
     ),
 }

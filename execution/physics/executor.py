@@ -333,7 +333,7 @@ class PhysicsExecutor:
     def execute(self, motion: Motion, name: str) -> Observation:
         self.world.act(motion.hand)
         self._stepper.begin(motion, name)
-        self.world.stiffen()
+        self.world.end_push_limit()
         if motion.group != "fingers":
             ended = self._move(motion)
             self._stepper.watching = False
@@ -491,7 +491,7 @@ class PhysicsExecutor:
         """Limit an empty hand's force in the next step to ``push_excess`` (N) above its guard's."""
         guard = monitor.motion.guard
         if guard is not None and monitor.yields:
-            self.world.yield_along(guard.direction, guard.force + self.limits.push_excess)
+            self.world.limit_push_force(guard.direction, guard.force + self.limits.push_excess)
 
     def _wait_for_arrival(self, where: slice) -> None:
         """Wait until the joints are at rest at their setpoint, for at most ``arrival_time``."""
@@ -524,12 +524,12 @@ class PhysicsExecutor:
         for k, (point, rate) in enumerate(zip(points[:-1], rates, strict=True)):
             # One step without collisions of the fingers, as soon as they have left the item.
             if forget and k in (parted, parted + 1):
-                world.let_fingers_touch(k > parted)
+                world.set_finger_collisions(k > parted)
             stepper.setpoint[where] = point
             velocities[where] = rate
             stepper.step(velocities)
         if forget:
-            world.let_fingers_touch(True)
+            world.set_finger_collisions(True)
         stepper.setpoint[where] = points[-1]
         stepper.wait(_RELEASE_TIME)
         end = stepper.t + self.limits.settle_time

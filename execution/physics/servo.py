@@ -105,9 +105,9 @@ class Servo:
         Otherwise an item could cling to the fingers that leave it.
         """
         if self._leaving is not None and self.world.half_width() > self._leaving + PARTED:
-            self.world.let_fingers_touch(False)
+            self.world.set_finger_collisions(False)
             self.world.step()
-            self.world.let_fingers_touch(True)
+            self.world.set_finger_collisions(True)
             self._leaving = None
 
     def log(self) -> Log:

@@ -322,7 +322,7 @@ class PhysicsWorld:
             physicsClientId=self.client,
         )
 
-    def yield_along(self, direction: Array, force: float) -> None:
+    def limit_push_force(self, direction: Array, force: float) -> None:
         """Limit the force with which the arm pushes in the next step.
 
         Gravity is compensated by feed-forward torques (``feed``). A force F of the hand along d
@@ -343,8 +343,8 @@ class PhysicsWorld:
             np.maximum(share * force, LEAST_TORQUE), self.effort_limits[arm]
         )
 
-    def stiffen(self) -> None:
-        """End ``yield_along``: give the motors their full effort limits again."""
+    def end_push_limit(self) -> None:
+        """End ``limit_push_force``: give the motors their full effort limits again."""
         self.feed[:] = 0.0
         self._efforts = self.effort_limits
 
@@ -392,7 +392,7 @@ class PhysicsWorld:
             contactBreakingThreshold=CONTACT_BREAKING, physicsClientId=self.client
         )
 
-    def let_fingers_touch(self, touch: bool) -> None:
+    def set_finger_collisions(self, touch: bool) -> None:
         """Switch the collisions of items with the acting hand's fingers on or off.
 
         A step without collisions drops the contacts of a grip. Bullet keeps some whose normals are
