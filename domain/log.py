@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from galley.domain.columns import read_columns, write_columns
 from galley.domain.errors import BadInput
 from galley.domain.frames import Array, frozen
+from galley.domain.npz_columns import read_columns, write_columns
 
 LOG_VERSION = 3
 MODES = ("kinematic", "physics", "files")

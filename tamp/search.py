@@ -25,9 +25,9 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import count
 
+from galley.domain.action_text import plural
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.state import State
-from galley.domain.words import plural
 from galley.planning import GroundAction, Plan, SearchLimits, Task, ground, plans, search
 from galley.planning.limits import LimitReached
 from galley.planning.operators import Operator

@@ -11,9 +11,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
+from galley.domain.action_text import plural as plural  # for commands
 from galley.domain.errors import BadInput
 from galley.domain.files import check_writable, write_atomically
-from galley.domain.words import plural as plural  # for commands
 
 
 def whole(text: str) -> int:

@@ -13,9 +13,9 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.text import Text
 
 from galley.cli.common.tables import PlainTable
+from galley.domain.action_text import plural
 from galley.domain.errors import BadInput
 from galley.domain.listener import Listener
-from galley.domain.words import plural
 
 if TYPE_CHECKING:
     from galley.results.report import Report

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from galley.domain.columns import write_table
 from galley.domain.files import write_atomically
+from galley.domain.npz_columns import write_table
 from galley.motion.trajectory.trajectory import Trajectory, TrajectorySamples
 from galley.robots.model import JointGroup
 

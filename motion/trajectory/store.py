@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from galley.domain.columns import Columns
 from galley.domain.errors import BadInput
+from galley.domain.npz_columns import Columns
 from galley.motion.motion import Attachment, Motion, Slide
 from galley.motion.path import Path as JointPath
 from galley.motion.trajectory.trajectory import Trajectory, read_trajectories, write_trajectories

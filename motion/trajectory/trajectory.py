@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from galley.domain.columns import Columns, read_columns, write_columns
 from galley.domain.errors import BadInput
 from galley.domain.frames import Array, frozen
+from galley.domain.npz_columns import Columns, read_columns, write_columns
 from galley.robots.model import JointGroup
 
 _CELLS = 32  # parts of a piece on which speed is bounded: 6 % too high for a quintic from rest

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from galley.domain.columns import write_columns, write_table
 from galley.domain.frames import Array
+from galley.domain.npz_columns import write_columns, write_table
 
 ENDLESS = 1e3  # m, half the size of a half plane's outline
 

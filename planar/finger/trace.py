@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from galley.domain.columns import write_table
 from galley.domain.frames import Array, frozen
+from galley.domain.npz_columns import write_table
 from galley.planar.finger.force import Force
 from galley.planar.finger.model import Finger
 

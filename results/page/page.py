@@ -12,9 +12,9 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from galley.domain.action_text import in_words
 from galley.domain.errors import BadInput
 from galley.domain.files import read_bytes, write_atomically
-from galley.domain.words import in_words
 from galley.results.page.certificate import explain, templates
 from galley.results.page.curves import forces, motion_curves, peaks, tracking
 from galley.results.page.timeline import Timeline, timeline

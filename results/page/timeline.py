@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import count, groupby
 from typing import Any
 
+from galley.domain.action_text import in_words
 from galley.domain.log import RECOVERY
-from galley.domain.words import in_words
 from galley.results.stored import Stored
 
 

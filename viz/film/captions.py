@@ -10,10 +10,10 @@ import numpy as np
 from PIL import Image as PilImage
 from PIL import ImageDraw
 
+from galley.domain.action_text import in_words
 from galley.domain.frames import Array
 from galley.domain.log import RECOVERY, Log
 from galley.domain.scene.model import Scene
-from galley.domain.words import in_words
 from galley.robots.model import RobotModel
 from galley.viz.film.frames import Frames, split_line
 from galley.viz.render.tags import Color, font

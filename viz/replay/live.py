@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from pydrake.geometry import Rgba
 
+from galley.domain.action_text import in_words
 from galley.domain.frames import Array
 from galley.domain.listener import Listener, Relay
 from galley.domain.scene.model import Scene
-from galley.domain.words import in_words
 from galley.robots.catalog import robot_of
 from galley.viz.film.camera import grasp_centres
 from galley.viz.film.captions import split_recovery

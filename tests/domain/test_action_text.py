@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from galley.domain.action_text import in_words, plural
 from galley.domain.pddl.reader import read_task
 from galley.domain.scene.reader import load_scene
 from galley.domain.shipped import KITCHEN, SCENARIOS, TEMPLATES
-from galley.domain.words import in_words, plural
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -5,9 +5,9 @@ import zipfile
 import numpy as np
 import pytest
 
-from galley.domain.columns import read_columns, write_columns
 from galley.domain.errors import BadInput
 from galley.domain.log import Log
+from galley.domain.npz_columns import read_columns, write_columns
 from galley.motion.trajectory.trajectory import read_trajectories
 
 GOOD = {"numbers": np.arange(300.0), "names": np.array(["a", "b"]), "count": np.array(3)}
