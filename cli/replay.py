@@ -31,7 +31,7 @@ class Options:
 
 def command(options: Options) -> int:
     """Write the page and print its path and size."""
-    from galley.results.stored import read_run
+    from galley.results.stored_run import read_run
 
     stored = read_run(options.run, options.scene)
     log = stored.executed

@@ -18,7 +18,7 @@ from galley.results.run_folder import REPORT, STORE
 if TYPE_CHECKING:
     from galley.cli.common.progress import Printer
     from galley.optimization.torques import TorqueCheck
-    from galley.results.stored import Stored
+    from galley.results.stored_run import StoredRun
 
 _SLACK = 1e-3  # fraction of a limit by which rounding may exceed it
 _MOST = 5e6  # samples of one motion, 80 minutes at 1 kHz
@@ -55,7 +55,7 @@ def command(options: Options) -> int:
     """Print the table and write the outputs; the exit status is 1 if a motion exceeds a limit."""
     from galley.cli.common.progress import Printer
     from galley.motion.trajectory.export import CSV_RATE
-    from galley.results.stored import read_run
+    from galley.results.stored_run import read_run
 
     if options.rate is not None and not (options.csv or options.ros):
         raise argparse.ArgumentTypeError("argument --rate: needs --csv or --ros")
@@ -117,7 +117,7 @@ def _check_outputs(options: Options) -> None:
         check_output(path, suffix, option=f"--{name}")
 
 
-def _chosen(stored: Stored, motion: int | None) -> tuple[int, ...]:
+def _chosen(stored: StoredRun, motion: int | None) -> tuple[int, ...]:
     count = len(stored.planned)
     if motion is None:
         return tuple(range(count))
@@ -126,7 +126,7 @@ def _chosen(stored: Stored, motion: int | None) -> tuple[int, ...]:
     return (motion,)
 
 
-def _row(stored: Stored, k: int, inertials: str | None) -> Row:
+def _row(stored: StoredRun, k: int, inertials: str | None) -> Row:
     """The figures of motion k; with torques unless ``inertials`` is None."""
     import numpy as np
 
@@ -158,7 +158,7 @@ def _row(stored: Stored, k: int, inertials: str | None) -> Row:
     return Row(trajectory.duration, trajectory.length(), ratios, torque, tuple(faults))
 
 
-def _table(stored: Stored, rows: dict[int, Row]) -> PlainTable:
+def _table(stored: StoredRun, rows: dict[int, Row]) -> PlainTable:
     figures = (">s", ">length", ">vel %", ">acc %", ">jerk %", ">torque %")
     names = (">motion", "action", "phase", "group", *figures, "of joint")
     table = PlainTable(*names, spare=("of joint", "length", "group", "jerk %", "acc %"))
@@ -181,7 +181,7 @@ def _table(stored: Stored, rows: dict[int, Row]) -> PlainTable:
     return table
 
 
-def _about_torques(stored: Stored, rows: dict[int, Row]) -> str:
+def _about_torques(stored: StoredRun, rows: dict[int, Row]) -> str:
     """A sentence about the highest torque, the source of the masses, and what it leaves out."""
     checks = {k: row.torque for k, row in rows.items() if row.torque is not None}
     k = max(checks, key=lambda k: float(checks[k].ratio.max()))
@@ -195,7 +195,7 @@ def _about_torques(stored: Stored, rows: dict[int, Row]) -> str:
     return f"torques: {where}{checks[k]}; {source} masses and inertias, no friction{load}"
 
 
-def _export(options: Options, stored: Stored, k: int, printer: Printer) -> None:
+def _export(options: Options, stored: StoredRun, k: int, printer: Printer) -> None:
     from galley.motion.trajectory.export import CSV_RATE, ROS_RATE, write_csv, write_ros
 
     trajectory = stored.planned[k].trajectory
@@ -208,7 +208,7 @@ def _export(options: Options, stored: Stored, k: int, printer: Printer) -> None:
         printer.console.print(f"{options.ros}: {count} points")
 
 
-def _film(stored: Stored, chosen: tuple[int, ...], path: Path, printer: Printer) -> int:
+def _film(stored: StoredRun, chosen: tuple[int, ...], path: Path, printer: Printer) -> int:
     """Film the chosen motions, executed kinematically from the start of the first."""
     from galley.collision.backends.pybullet_world import PyBulletWorld
     from galley.execution.kinematic import KinematicExecutor, execute_all

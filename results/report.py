@@ -24,7 +24,7 @@ from galley.domain.listener import Listener, Relay
 from galley.execution.monitor import Recovery
 from galley.motion.motion import FREE, Motion
 from galley.motion.trajectory.store import save_trajectories
-from galley.results.run_folder import REPORT, STATES, digests, folder_digests, store_name
+from galley.results.run_folder import REPORT, STATES, digests, folder_digests, trajectory_file
 from galley.results.schema import MOTION, SCHEMA_VERSION
 from galley.results.schema import REPORT as FORM
 from galley.stages import Execution, Options, Solution
@@ -238,7 +238,7 @@ class ReportRecorder(Relay):
         elif isinstance(result, AuditedMotions):
             report.audited.append(result)
             if folder is not None:
-                save_trajectories(folder / store_name(len(report.audited) - 1), result.motions)
+                save_trajectories(folder / trajectory_file(len(report.audited) - 1), result.motions)
                 report.write(folder)
         elif isinstance(result, Execution):
             report.run = result

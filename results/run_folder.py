@@ -244,7 +244,7 @@ def keep_inputs(folder: Path | str, scene: str, domain: str, problem: str, robot
         write_atomically(target / name, data)
 
 
-def kept_input(folder: Path | str, name: str) -> Path | None:
+def input_copy(folder: Path | str, name: str) -> Path | None:
     """The copy of an input file of a run, by its name in ``INPUTS``; None if there is none."""
     path = Path(folder) / INPUTS / name
     return path if path.is_file() else None
@@ -266,6 +266,6 @@ def folder_digests(folder: Path | str) -> dict[str, str]:
     }
 
 
-def store_name(recovery: int) -> str:
+def trajectory_file(recovery: int) -> str:
     """Name of the file with the motions of the plan (0), or of the N-th recovery with motions."""
     return f"trajectories_recovery_{recovery}.npz" if recovery else STORE

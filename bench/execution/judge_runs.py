@@ -26,7 +26,7 @@ from galley.domain.shipped import SCENARIOS
 from galley.engine import record_run
 from galley.execution.disturbance.noise import parse_noise
 from galley.results.run_folder import REPORT
-from galley.results.stored import read_run
+from galley.results.stored_run import read_run
 from galley.stages import Options
 from galley.studies.scenarios.scenario import read_scenario
 from galley.sweeps import LostJob, sweep

@@ -14,7 +14,7 @@ from galley.domain.options import argument, option
 
 if TYPE_CHECKING:
     from galley.cli.common.progress import Printer
-    from galley.results.stored import Stored
+    from galley.results.stored_run import StoredRun
     from galley.validation import Verdict
 
 _SILENT_S = 2.0  # before the progress line appears
@@ -49,7 +49,7 @@ def command(options: Options) -> int:
     run's files are those that its report describes.
     """
     from galley.cli.common.progress import Printer
-    from galley.results.stored import read_run
+    from galley.results.stored_run import read_run
     from galley.skills.own import load_skills
     from galley.validation import validate_run
 
@@ -77,7 +77,7 @@ def command(options: Options) -> int:
     return 1 if any(faults) else 0
 
 
-def _as_json(stored: Stored, verdict: Verdict) -> dict[str, object]:
+def _as_json(stored: StoredRun, verdict: Verdict) -> dict[str, object]:
     log = stored.executed
     return {
         "log": str(stored.file),
@@ -92,7 +92,7 @@ def _as_json(stored: Stored, verdict: Verdict) -> dict[str, object]:
     }
 
 
-def _print(printer: Printer, stored: Stored, verdict: Verdict) -> None:
+def _print(printer: Printer, stored: StoredRun, verdict: Verdict) -> None:
     from rich.text import Text
 
     from galley.validation.verdict import figures

@@ -18,8 +18,8 @@ from galley.domain.files import read_bytes, write_atomically
 from galley.results.page.certificate import explain, templates
 from galley.results.page.curves import forces, motion_curves, peaks, tracking
 from galley.results.page.timeline import Timeline, timeline
-from galley.results.run_folder import PAGE, PROBLEM, REPORT, kept_input
-from galley.results.stored import Stored, read_run
+from galley.results.run_folder import PAGE, PROBLEM, REPORT, input_copy
+from galley.results.stored_run import StoredRun, read_run
 from galley.validation.verdict import figures
 
 # The errors of reading a malformed certificate: every kind has a form of its own.
@@ -64,7 +64,7 @@ def write_page(
     return path
 
 
-def page_html(source: Stored, replay: str = "") -> str:
+def page_html(source: StoredRun, replay: str = "") -> str:
     """The page of a run as HTML that needs no other file.
 
     Args:
@@ -119,7 +119,7 @@ def page_html(source: Stored, replay: str = "") -> str:
     return html
 
 
-def _replay(source: Stored) -> str:
+def _replay(source: StoredRun) -> str:
     """HTML of the run in 3D; empty if nothing was executed."""
     if source.log is None or len(source.log.time) < 2:
         return ""
@@ -128,7 +128,7 @@ def _replay(source: Stored) -> str:
     return replay_html(source.log, source.scene, source.robot)
 
 
-def _data(source: Stored, line: Timeline) -> dict[str, Any]:
+def _data(source: StoredRun, line: Timeline) -> dict[str, Any]:
     """The data of the page's script: the curves and peaks of each motion and of the run."""
     steps = []
     for step in line.steps:
@@ -152,9 +152,9 @@ def _data(source: Stored, line: Timeline) -> dict[str, Any]:
     return {"duration": line.duration, "steps": steps, "run": run}
 
 
-def _sentence(source: Stored) -> str:
+def _sentence(source: StoredRun) -> str:
     """The comment at the beginning of the problem's file; empty if there is none."""
-    file = kept_input(source.folder, PROBLEM)
+    file = input_copy(source.folder, PROBLEM)
     text = read_bytes(file).decode("utf-8", "replace").lstrip() if file else ""
     lines = takewhile(lambda line: line[:1] == ";" and line.strip("; "), text.splitlines())
     return " ".join(line.strip("; ") for line in lines)
@@ -168,7 +168,7 @@ def _headline(report: Mapping[str, Any]) -> tuple[str, str]:
     return _HEADLINES.get(status, ("?", status))
 
 
-def _because(failure: Mapping[str, Any], source: Stored) -> str:
+def _because(failure: Mapping[str, Any], source: StoredRun) -> str:
     """The failure in one sentence."""
     message, step = str(failure.get("message", "")), failure.get("step") or []
     objects = {binding.object for binding in source.scene.bindings}
@@ -181,7 +181,7 @@ def _because(failure: Mapping[str, Any], source: Stored) -> str:
     return (message if named else message[:1].upper() + message[1:]) + "."
 
 
-def _picture(source: Stored, marked: tuple[str, ...]) -> str:
+def _picture(source: StoredRun, marked: tuple[str, ...]) -> str:
     """A picture of the last state, or of the start, as a data URL; ``marked`` bodies are orange."""
     from galley.viz.render.scene_picture import draw_state, start_of
 

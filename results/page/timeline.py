@@ -9,7 +9,7 @@ from typing import Any
 
 from galley.domain.action_text import in_words
 from galley.domain.log import RECOVERY
-from galley.results.stored import Stored
+from galley.results.stored_run import StoredRun
 
 
 def mishap(recovery: Mapping[str, Any]) -> tuple[object, ...]:
@@ -51,7 +51,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Row:
+class ActionRow:
     """An action of the plan or of a recovery.
 
     Attributes:
@@ -83,7 +83,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Part:
+class PlanPart:
     """The plan, or a recovery and the plan that it continued with.
 
     Attributes:
@@ -94,7 +94,7 @@ class Part:
 
     number: int
     recovery: Mapping[str, Any] | None
-    rows: tuple[Row, ...]
+    rows: tuple[ActionRow, ...]
 
 
 @dataclass(frozen=True)
@@ -109,12 +109,12 @@ class Timeline:
         executed: whether there is a log of the run.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[PlanPart, ...]
     duration: float
     executed: bool
 
     @property
-    def groups(self) -> list[tuple[str, list[Part]]]:
+    def groups(self) -> list[tuple[str, list[PlanPart]]]:
         """The parts in order; consecutive recoveries from the same mishap form a titled group."""
         groups = []
         for key, row in groupby(self.parts, key=lambda p: p.recovery and mishap(p.recovery)):
@@ -131,7 +131,7 @@ class Timeline:
         return sorted((s for s in every if s.number is not None), key=lambda s: s.number or 0)
 
 
-def timeline(source: Stored) -> Timeline:
+def timeline(source: StoredRun) -> Timeline:
     """The timeline of a run: from its log if it has one, otherwise from its planned durations."""
     report = source.report
     recoveries = report["execution"]["recoveries"]
@@ -156,7 +156,7 @@ def timeline(source: Stored) -> Timeline:
             at_clock = None if start is None else next(numbers)
             steps.append(Step(number, index, at_clock, figures, start, end, ended))
         rows = [
-            Row(
+            ActionRow(
                 in_words(action, source.scene),
                 action,
                 tuple(s for s in steps if s.figures["action_index"] == k),
@@ -166,7 +166,7 @@ def timeline(source: Stored) -> Timeline:
         ]
         rest = tuple(s for s in steps if not 0 <= s.figures["action_index"] < len(plan))
         if rest:  # a retreat after the last action
-            rows.append(Row("finish", "", rest))
-        parts.append(Part(number, recoveries[number - 1] if number else None, tuple(rows)))
+            rows.append(ActionRow("finish", "", rest))
+        parts.append(PlanPart(number, recoveries[number - 1] if number else None, tuple(rows)))
     duration = clock if source.log is None else source.log.duration
     return Timeline(tuple(parts), duration, source.log is not None)

@@ -22,7 +22,7 @@ from galley.results.page.certificate import explain
 from galley.results.page.page import page_html
 from galley.results.page.timeline import timeline
 from galley.results.run_folder import REPORT
-from galley.results.stored import read_run
+from galley.results.stored_run import read_run
 from galley.stages import Options
 from galley.tests.browser import Browser
 

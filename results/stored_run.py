@@ -38,8 +38,8 @@ from galley.results.run_folder import (
     STATES,
     STORE,
     UNFINISHED,
-    kept_input,
-    store_name,
+    input_copy,
+    trajectory_file,
 )
 from galley.results.schema import read_report
 from galley.robots.catalog import robot_of
@@ -51,7 +51,7 @@ _FACT = re.compile(r"\(([^()]+)\)")
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredRun:
     """A run's folder, or one of its files; the parts are read when they are first used.
 
     Attributes:
@@ -113,7 +113,7 @@ class Stored:
         numbers, files = count(1), [self._at(STORE)]
         for recovery in self.report["execution"]["recoveries"] if self.report else ():
             found = recovery["motions"]
-            files.append(self.folder / (store_name(next(numbers)) if found else ""))
+            files.append(self.folder / (trajectory_file(next(numbers)) if found else ""))
         return tuple(self._motions(file) if file.is_file() else () for file in files)
 
     def _motions(self, file: Path) -> tuple[Motion, ...]:
@@ -191,7 +191,7 @@ class Stored:
         from galley.tamp.binding import bind  # late: it loads the skills
 
         domain_file, problem_file = (
-            given or (kept_input(self.folder, name) if self.report else None)
+            given or (input_copy(self.folder, name) if self.report else None)
             for given, name in ((domain_file, DOMAIN), (problem_file, PROBLEM))
         )
         if domain_file is None and problem_file is None:
@@ -247,7 +247,9 @@ class Stored:
         )
 
 
-def read_run(path: Path | str, scene_file: Path | str | None = None, part: str = STATES) -> Stored:
+def read_run(
+    path: Path | str, scene_file: Path | str | None = None, part: str = STATES
+) -> StoredRun:
     """Read a run's folder, or one of its files.
 
     The report is read if ``path`` is the folder, or the file ``part`` in it. Beside a file of
@@ -275,11 +277,11 @@ def read_run(path: Path | str, scene_file: Path | str | None = None, part: str =
         raise BadInput.one(path, what)
     report = read_report(folder / REPORT) if own and os.path.exists(folder / REPORT) else {}
     alone = KITCHEN / "kitchen.yaml" if part == STORE else None
-    scene_path = scene_file or (kept_input(folder, SCENE) if report else alone)
+    scene_path = scene_file or (input_copy(folder, SCENE) if report else alone)
     if scene_path is None:
         raise BadInput.one(path, NO_SCENE)
     scene = load_scene(scene_path)
-    return Stored(file, part, report, scene, robot_of(scene.robot))
+    return StoredRun(file, part, report, scene, robot_of(scene.robot))
 
 
 def _has_digest(file: Path | str, digest: str) -> bool:
