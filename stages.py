@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from galley.tamp.task import TampTask
     from galley.validation import Goal, Verdict
     from galley.viz.film.video import VideoInfo
-    from galley.viz.replay import Replay
+    from galley.viz.replay import ReplayPage
 
 EXECUTORS = ("physics", "kinematic", "files")
 CHOICES: Mapping[str, Sequence[str]] = {
@@ -185,7 +185,7 @@ class Solution:
         """The motions of all actions, in order; ``action_index`` is an index into ``plan``."""
         return self.motion_plan.motions
 
-    def replay(self, fps: int = 15) -> Replay:
+    def replay(self, fps: int = 15) -> ReplayPage:
         """A 3D replay of the planned motions as a web page; a notebook shows it.
 
         Args:
@@ -288,7 +288,7 @@ class Execution:
         """Whether the goal was reached and validation found no violation."""
         return self.failure is None
 
-    def replay(self, fps: int = 15) -> Replay:
+    def replay(self, fps: int = 15) -> ReplayPage:
         """A 3D replay of the executed states as a web page; a notebook shows it.
 
         Args:
@@ -334,8 +334,8 @@ class Execution:
         )
 
 
-def _replay(log: Log, scene: Scene, **how: Any) -> Replay:
+def _replay(log: Log, scene: Scene, **how: Any) -> ReplayPage:
     from galley.robots.catalog import robot_of
-    from galley.viz.replay import Replay, replay_html
+    from galley.viz.replay import ReplayPage, replay_html
 
-    return Replay(replay_html(log, scene, robot_of(scene.robot), **how))
+    return ReplayPage(replay_html(log, scene, robot_of(scene.robot), **how))

@@ -39,12 +39,12 @@ def command(options: Options) -> int:
         print(f"warning: {change}", file=sys.stderr)
     path = options.out or stored.folder / "replay.html"
     check_output(path, ".html", ".htm")
-    from galley.viz.replay import Replay, replay_html
+    from galley.viz.replay import ReplayPage, replay_html
 
     printer = Printer()
     printer.stage("writing the replay")
     page = replay_html(log, stored.scene, stored.robot, fps=options.fps)
-    Replay(page).save(path)
+    ReplayPage(page).save(path)
     printer.console.print(f"replay: {path} ({len(page) / 1e6:.1f} MB)")
     if options.view:
         import webbrowser

@@ -15,7 +15,7 @@ import galley
 from galley.domain.failure import FailureKind
 from galley.domain.log import Log
 from galley.domain.shipped import KITCHEN, SCENARIOS
-from galley.viz.replay import Replay
+from galley.viz.replay import ReplayPage
 
 DOCS = Path(galley.__file__).parent / "docs"
 COLUMNS = ("time", "q", "velocity", "scene_q", "items", "held", "contact_step", "contact_pair")
@@ -114,7 +114,7 @@ def test_what_a_notebook_shows_of_a_result_is_a_line(task, solution, run):
     assert repr(run) == f"Execution(kinematic, {run.motions} motions, {run.log.duration:.1f} s)"
     assert repr(run.verdict).startswith("Verdict(passed, ")
     assert repr(galley.report(solution)).startswith("Report(")
-    assert repr(Replay("<p>" * 500_000)) == "Replay(1.5 MB; save(path) writes it)"
+    assert repr(ReplayPage("<p>" * 500_000)) == "Replay(1.5 MB; save(path) writes it)"
 
 
 @pytest.mark.parametrize("what", ["task", "solution", "run", "refusal"])

@@ -24,7 +24,7 @@ from galley.studies.comparison.measures import CLEARANCE_CAP, Measurements
 from galley.studies.comparison.methods import DEFAULT, FILES, TITLES, Attempt
 from galley.studies.comparison.summary import QueryResult
 from galley.viz.figures import figure_file
-from galley.viz.film.side_by_side import Take, film_side_by_side
+from galley.viz.film.side_by_side import FilmedRun, film_side_by_side
 from galley.viz.film.video import FilmOptions, film, viewpoint
 
 # The colour of each method, from Okabe and Ito's palette for colour-blind readers, and the width of
@@ -192,7 +192,7 @@ def film_query(
     for method, name in FILES.items():
         attempt, measured = result.row(method)
         if measured is not None:
-            takes[method] = Take(
+            takes[method] = FilmedRun(
                 executed_log(world, result, attempt),
                 folder / f"{name}.mp4",
                 method_title(attempt),

@@ -22,7 +22,7 @@ from galley.robots.files import pybullet_data_file
 from galley.robots.urdf_arm import arm_from_urdf
 from galley.tests.browser import Browser
 from galley.viz.render.scene_meshes import link_meshes
-from galley.viz.replay import Replay
+from galley.viz.replay import ReplayPage
 
 START = np.array([-0.8, 0.9, 0.0, -1.2, 0.0, 0.9, 0.0])
 GOAL = START * [-1, 1, 1, 1, 1, 1, 1]
@@ -186,7 +186,7 @@ def test_a_browser_gets_the_page_from_the_loopback_address(tmp_path, monkeypatch
     browser = webbrowser.GenericBrowser([sys.executable, "-c", fetch, "%s"])
     webbrowser.register("fetch", None, browser, preferred=True)
     monkeypatch.setenv("BROWSER", "fetch")
-    Replay("<p>caf\u00e9</p>").show()
+    ReplayPage("<p>caf\u00e9</p>").show()
     text = (tmp_path / "got").read_text()
     assert re.fullmatch(r"<p>caf\u00e9</p>http://127\.0\.0\.1:\d+/", text)
 
@@ -196,7 +196,7 @@ def test_without_a_browser_the_address_is_said(monkeypatch, caplog):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(sys, "platform", "linux")
     with caplog.at_level(logging.WARNING):
-        Replay("<p>here</p>").show()
+        ReplayPage("<p>here</p>").show()
     (line,) = caplog.messages
     address, file = re.search(r"(http://127\.0\.0\.1:\d+/).* open (.*)$", line).groups()
     with urlopen(address) as answer:

@@ -35,7 +35,7 @@ _RIM: Color = (20, 24, 30)
 
 
 @dataclass(frozen=True)
-class Take:
+class FilmedRun:
     """One of the two runs.
 
     Attributes:
@@ -56,7 +56,7 @@ class Take:
 
 
 def film_side_by_side(
-    takes: tuple[Take, Take],
+    takes: tuple[FilmedRun, FilmedRun],
     scene: Scene,
     robot: RobotModel,
     path: Path | str,

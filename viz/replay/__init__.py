@@ -1,6 +1,6 @@
 """3D views of runs, robots and motions in the browser, made with Drake's Meshcat: files, or live.
 
-- ``recording``: ``replay_html`` makes a self-contained page of a log; a ``Replay`` is such a page,
+- ``recording``: ``replay_html`` makes a self-contained page of a log; a ``ReplayPage`` is such a page,
   which notebooks display
 - ``bodies``: draws a robot and a scene in Meshcat, with simplified meshes
 - ``robot_page``: a robot alone, with a slider for each joint
@@ -9,6 +9,6 @@
 - ``live``: planning and execution as they happen
 """
 
-from galley.viz.replay.recording import Replay, replay_html
+from galley.viz.replay.recording import ReplayPage, replay_html
 
-__all__ = ["Replay", "replay_html"]
+__all__ = ["ReplayPage", "replay_html"]

@@ -20,7 +20,7 @@ from galley.viz.render import meshes
 from galley.viz.render.scene_meshes import for_display, link_meshes
 from galley.viz.render.scene_picture import robot_camera
 from galley.viz.replay.bodies import ROOT, draw, look_from, open_meshcat
-from galley.viz.replay.recording import Replay, draw_path, page, record
+from galley.viz.replay.recording import ReplayPage, draw_path, page, record
 
 _FPS, _FEWEST, _MOST = 100.0, 300, 1000  # poses per second; the least and the most in all
 _TRIANGLES = 25_000  # of all links: about 2 MB
@@ -96,7 +96,7 @@ def view(
         "clearance": [_nearest(world, q) for q in Q],
         "margin": world.margin,
     }
-    made = Replay(page(meshcat.StaticHtml(), data))
+    made = ReplayPage(page(meshcat.StaticHtml(), data))
     if save is None:
         made.show()
     else:

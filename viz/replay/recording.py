@@ -195,7 +195,7 @@ def page(meshcat: str, data: dict[str, Any], controls: Path | str = _CONTROLS) -
 
 
 @dataclass(frozen=True)
-class Replay:
+class ReplayPage:
     """A self-contained page with a 3D recording.
 
     Attributes:
