@@ -60,7 +60,7 @@ _ready: set[str] = set()  # parts that this process knows to be compiled
 _one_at_a_time = threading.Lock()
 
 
-class Progress(Protocol):
+class CompileProgress(Protocol):
     """An object that gets progress messages, such as a ``domain.listener.Listener``."""
 
     def stage(self, text: str) -> None:
@@ -70,7 +70,7 @@ class Progress(Protocol):
         """Called as compiling goes on; ``done`` is the share that is done, in [0, 1]."""
 
 
-def ensure(*parts: str, listener: Progress | None = None) -> float:
+def ensure(*parts: str, listener: CompileProgress | None = None) -> float:
     """Compile these parts unless they are compiled already, which is fast to check.
 
     Args:
