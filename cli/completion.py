@@ -19,13 +19,13 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class CompletionOptions:
     """Options of ``galley completion``."""
 
     shell: Literal["bash", "zsh", "fish"] = argument("The shell that reads the script.")
 
 
-def command(options: Options) -> int:
+def command(options: CompletionOptions) -> int:
     """Print the script; it covers all commands and completes paths by file names."""
     import shtab
 

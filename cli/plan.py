@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from galley.cli.common.arguments import Count, Positive, check_output, plural, write_json
-from galley.cli.common.shared import TaskSymbols, json_option
+from galley.cli.common.shared import SymbolicTask, json_option
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.options import group, more, option
 
@@ -36,14 +36,14 @@ quantifiers, conditional and universal effects, action costs."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class PlanOptions:
     """Options of ``galley plan``.
 
     Raises:
         ValueError: both ``search`` and ``top_k`` are given.
     """
 
-    task: TaskSymbols = group(TaskSymbols())
+    task: SymbolicTask = group(SymbolicTask())
     search: str | None = option(None, "Search method, see below. Default: bfs.", choices=_SEARCHES)
     top_k: Count | None = option(None, "Print the K cheapest plans that visit no state twice.", "K")
     json: Path | None = json_option("the plan and statistics")
@@ -58,7 +58,7 @@ class Options:
             raise ValueError("--top-k uses a search of its own: remove --search")
 
 
-def command(options: Options) -> int:
+def command(options: PlanOptions) -> int:
     """Print a plan, or the K cheapest plans, one action per line; then print statistics."""
     from galley.planning import LimitReached, SearchLimits, ground, search
     from galley.planning.limits import default_memory_mib
@@ -112,7 +112,11 @@ def command(options: Options) -> int:
 
 
 def _top_k(
-    task: Task, options: Options, limits: SearchLimits, figures: dict[str, Any], progress: _Progress
+    task: Task,
+    options: PlanOptions,
+    limits: SearchLimits,
+    figures: dict[str, Any],
+    progress: _Progress,
 ) -> int:
     """Print up to ``--top-k`` plans by increasing cost, each as soon as it is found."""
     from galley.planning import plans
@@ -151,7 +155,7 @@ def _top_k(
     return 0
 
 
-def _refuse(failure: Failure, options: Options, empty: dict[str, Any]) -> int:
+def _refuse(failure: Failure, options: PlanOptions, empty: dict[str, Any]) -> int:
     """Print why there is no plan, write it as JSON, and return exit status 1."""
     status = "limit" if failure.kind is FailureKind.BUDGET else "unsolvable"
     write_json(options.json, {"status": status, **empty, "failure": failure.as_json()})

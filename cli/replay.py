@@ -19,7 +19,7 @@ The page is one file and needs no network: drag to rotate, scroll to zoom, space
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class ReplayOptions:
     """Options of ``galley replay``."""
 
     run: Path = argument("Folder of a run, or its states.npz.", "RUN")
@@ -29,7 +29,7 @@ class Options:
     view: bool = option(False, "Open the page in the browser.")
 
 
-def command(options: Options) -> int:
+def command(options: ReplayOptions) -> int:
     """Write the page and print its path and size."""
     from galley.results.stored_run import read_run
 

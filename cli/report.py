@@ -17,7 +17,7 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class ReportOptions:
     """Options of ``galley report``."""
 
     run: Path = argument("Folder of a run.", "RUN")
@@ -26,7 +26,7 @@ class Options:
     replay: bool = option(True, "Include the 3D replay, nearly half of the page's size.")
 
 
-def command(options: Options) -> int:
+def command(options: ReportOptions) -> int:
     """Write the page and print its path; the exit status is 0 for a run that failed, too."""
     from galley.cli.common.progress import Printer
     from galley.domain.errors import BadInput

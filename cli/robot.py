@@ -31,7 +31,7 @@ _KEYS = dict.fromkeys(("robot.start", "robot.start.arm"), "folded")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class RobotOptions:
     """Options of ``galley robot``."""
 
     file: Path = argument("Robot file (YAML), or the name of a shipped robot.")
@@ -39,7 +39,7 @@ class Options:
     view: bool = option(True, "Open the page in the browser; without a display, draw a picture.")
 
 
-def command(options: Options) -> int:
+def command(options: RobotOptions) -> int:
     """Check the file, print joints, grippers and kinematics, write the page or the picture."""
     from galley.collision.backends.pybullet_world import PyBulletWorld
     from galley.collision.scene_check import check_start

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from galley.cli.common.arguments import Index, Positive, plural
 from galley.cli.common.options import given
-from galley.cli.common.shared import Motion, TaskFiles, optimize_option, run_option
+from galley.cli.common.shared import MotionOptions, TaskFiles, optimize_option, run_option
 from galley.domain.options import group, more, option
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class RunOptions:
     """Options of ``galley run``; ``stages.Options`` has the defaults that are not set here."""
 
     task: TaskFiles = group(TaskFiles())
@@ -80,10 +80,10 @@ class Options:
     effort: Positive = run_option(
         "effort", "Multiplier of the search effort before giving up.", metavar="X", more=True
     )
-    motion: Motion = group(Motion(height=540, speed=2.0))
+    motion: MotionOptions = group(MotionOptions(height=540, speed=2.0))
 
 
-def command(options: Options) -> int:
+def command(options: RunOptions) -> int:
     """Run the pipeline; the exit status is 0 only if the goal holds in the executed geometry."""
     implied = "rrt" if options.checker == "pybullet" else "rrt-connect"
     planner = options.planner or implied

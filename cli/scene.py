@@ -30,7 +30,7 @@ A scene passes if it is well-formed and free of collision at the start. With --d
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class SceneOptions:
     """Options of ``galley scene``."""
 
     task: TaskFiles = group(TaskFiles())
@@ -44,7 +44,7 @@ class Options:
     )
 
 
-def command(options: Options) -> int:
+def command(options: SceneOptions) -> int:
     """Check the scene, and the task if one is given; print the objects and draw the picture."""
     if options.schema:
         from galley.domain.scene.schema import schema_text

@@ -33,7 +33,7 @@ The exit status is also 1 if a trajectory exceeds a limit of the robot."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class TrajectoryOptions:
     """Options of ``galley trajectory``."""
 
     run: Path = argument("Folder of a run, or a trajectory's .npz file.", "RUN")
@@ -51,7 +51,7 @@ class Options:
     )
 
 
-def command(options: Options) -> int:
+def command(options: TrajectoryOptions) -> int:
     """Print the table and write the outputs; the exit status is 1 if a motion exceeds a limit."""
     from galley.cli.common.progress import Printer
     from galley.motion.trajectory.export import CSV_RATE
@@ -90,7 +90,7 @@ def command(options: Options) -> int:
 
 
 @dataclass(frozen=True)
-class Row:
+class MotionRow:
     """The figures of one motion in the table.
 
     Attributes:
@@ -108,7 +108,7 @@ class Row:
     faults: tuple[str, ...]
 
 
-def _check_outputs(options: Options) -> None:
+def _check_outputs(options: TrajectoryOptions) -> None:
     """Refuse outputs that can't be written, before any is written."""
     for name, suffix in _OUTPUTS:
         path: Path | None = getattr(options, name)
@@ -126,7 +126,7 @@ def _chosen(stored: StoredRun, motion: int | None) -> tuple[int, ...]:
     return (motion,)
 
 
-def _row(stored: StoredRun, k: int, inertials: str | None) -> Row:
+def _row(stored: StoredRun, k: int, inertials: str | None) -> MotionRow:
     """The figures of motion k; with torques unless ``inertials`` is None."""
     import numpy as np
 
@@ -155,10 +155,10 @@ def _row(stored: StoredRun, k: int, inertials: str | None) -> Row:
         torque = TorqueModel(robot, held, inertials).check(trajectory, state.q)
         if not torque.passed:
             faults.append(str(torque))
-    return Row(trajectory.duration, trajectory.length(), ratios, torque, tuple(faults))
+    return MotionRow(trajectory.duration, trajectory.length(), ratios, torque, tuple(faults))
 
 
-def _table(stored: StoredRun, rows: dict[int, Row]) -> PlainTable:
+def _table(stored: StoredRun, rows: dict[int, MotionRow]) -> PlainTable:
     figures = (">s", ">length", ">vel %", ">acc %", ">jerk %", ">torque %")
     names = (">motion", "action", "phase", "group", *figures, "of joint")
     table = PlainTable(*names, spare=("of joint", "length", "group", "jerk %", "acc %"))
@@ -181,7 +181,7 @@ def _table(stored: StoredRun, rows: dict[int, Row]) -> PlainTable:
     return table
 
 
-def _about_torques(stored: StoredRun, rows: dict[int, Row]) -> str:
+def _about_torques(stored: StoredRun, rows: dict[int, MotionRow]) -> str:
     """A sentence about the highest torque, the source of the masses, and what it leaves out."""
     checks = {k: row.torque for k, row in rows.items() if row.torque is not None}
     k = max(checks, key=lambda k: float(checks[k].ratio.max()))
@@ -195,7 +195,7 @@ def _about_torques(stored: StoredRun, rows: dict[int, Row]) -> str:
     return f"torques: {where}{checks[k]}; {source} masses and inertias, no friction{load}"
 
 
-def _export(options: Options, stored: StoredRun, k: int, printer: Printer) -> None:
+def _export(options: TrajectoryOptions, stored: StoredRun, k: int, printer: Printer) -> None:
     from galley.motion.trajectory.export import CSV_RATE, ROS_RATE, write_csv, write_ros
 
     trajectory = stored.planned[k].trajectory

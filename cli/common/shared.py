@@ -54,7 +54,7 @@ def scene_option(default: str = "the shipped kitchen") -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaskSymbols:
+class SymbolicTask:
     """The options that name a symbolic task: domain, problem and skills."""
 
     domain: Path | None = option(
@@ -85,7 +85,7 @@ class TaskSymbols:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaskFiles(TaskSymbols):
+class TaskFiles(SymbolicTask):
     """The options that name a task with its geometry: those above, scene and robot."""
 
     scene: Path | None = scene_option("the scene named like the problem, or the kitchen")
@@ -127,7 +127,7 @@ class Animation(FilmSize):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Motion(FilmSize):
+class MotionOptions(FilmSize):
     """The options of commands that plan motions and film them."""
 
     video: bool = video_option()

@@ -14,13 +14,13 @@ EPILOG = "The folder also has the schema with which editors complete the scene (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class NewKitchenOptions:
     """Options of ``galley new kitchen``."""
 
     folder: Path = argument("Folder for the files, new or empty.", "FOLDER")
 
 
-def command(options: Options) -> int:
+def command(options: NewKitchenOptions) -> int:
     """Write the folder and print the next steps."""
     from galley.domain.files import atomic_folder
     from galley.domain.scene.schema import schema_text

@@ -33,7 +33,7 @@ _SHARES = [0.02, 0.17, 0.33, 0.5, 0.67, 0.83, 0.98]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class NewRobotOptions:
     """Options of ``galley new robot``."""
 
     urdf: str = argument("URDF of the robot: a file, or package://NAME/PATH.", "URDF")
@@ -42,7 +42,7 @@ class Options:
     end: str = option("", "Last link of the arm. Default: the branch.", "LINK", flag="--to")
 
 
-def command(options: Options) -> int:
+def command(options: NewRobotOptions) -> int:
     """Draft the file from the URDF, fold the arm, write it and print the next step."""
     import numpy as np
     from jinja2 import StrictUndefined, Template

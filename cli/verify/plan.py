@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from galley.cli.common.arguments import plural
-from galley.cli.common.shared import TaskSymbols
+from galley.cli.common.shared import SymbolicTask
 from galley.domain.options import argument, group, option
 
 EPILOG = """examples:
@@ -18,15 +18,15 @@ The verifier shares no code with the search."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class VerifyPlanOptions:
     """Options of ``galley verify plan``."""
 
     plan: Path = argument("Plan file, one action per line.", "PLAN")
-    task: TaskSymbols = group(TaskSymbols())
+    task: SymbolicTask = group(SymbolicTask())
     pddlgym: bool = option(False, "Also execute the plan in PDDLGym.")
 
 
-def command(options: Options) -> int:
+def command(options: VerifyPlanOptions) -> int:
     """Print whether the plan is valid; if not, the first action that fails and the reason."""
     from galley.planning import read_plan, replay, validate_actions
     from galley.planning.operators import cost_text

@@ -31,7 +31,7 @@ The exit status is also 1 if the run passes but its goal is not reached."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class VerifyRunOptions:
     """Options of ``galley verify run``."""
 
     run: Path = argument("Folder of a run, or its states.npz.", "RUN")
@@ -42,7 +42,7 @@ class Options:
     json: Path | None = json_option("the verdict")
 
 
-def command(options: Options) -> int:
+def command(options: VerifyRunOptions) -> int:
     """Validate the run and print the verdict.
 
     The exit status is 0 only if there are no violations, the goal (if any) is reached, and the

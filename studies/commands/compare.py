@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from galley.cli.common.arguments import Positive, count, usage
 from galley.cli.common.options import given
 from galley.cli.common.progress import Printer
-from galley.cli.common.shared import Motion, scene_option
+from galley.cli.common.shared import MotionOptions, scene_option
 from galley.cli.common.tables import PlainTable
 from galley.domain.options import group, more, option
 
@@ -63,7 +63,7 @@ class Options:
     distance: Positive | None = more(
         None, "With --query seed, least motion of the hand along world x, in m. Default: 0.6.", "M"
     )
-    motion: Motion = group(Motion())
+    motion: MotionOptions = group(MotionOptions())
 
 
 def _query(words: tuple[str, ...]) -> tuple[str, int]:
