@@ -13,7 +13,7 @@ from galley.sweeps.intervals import wilson
 
 
 @dataclass(frozen=True)
-class Outcome:
+class EpisodeOutcome:
     """The outcome of one episode.
 
     Attributes:
@@ -35,7 +35,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class PolicyEvaluation:
     """The outcomes of many episodes.
 
     Attributes:
@@ -43,7 +43,7 @@ class Evaluation:
         lost: episodes that raised an error, by seed.
     """
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[EpisodeOutcome, ...]
     lost: dict[int, LostJob]
 
     @property
@@ -75,12 +75,12 @@ class Evaluation:
 
 
 def evaluate(
-    run: Callable[[int], Outcome],
+    run: Callable[[int], EpisodeOutcome],
     seeds: Sequence[int],
     workers: int | None = None,
     engine: str = "process",
     progress: Callable[[int, int], None] | None = None,
-) -> Evaluation:
+) -> PolicyEvaluation:
     """Run an episode of each seed. Except for the latency, the outcome is the same on any worker.
 
     Args:
@@ -91,14 +91,14 @@ def evaluate(
     """
     done = good = 0
 
-    def ended(_: int, result: Outcome | LostJob) -> None:
+    def ended(_: int, result: EpisodeOutcome | LostJob) -> None:
         nonlocal done, good
         done += 1
-        good += isinstance(result, Outcome) and result.success
+        good += isinstance(result, EpisodeOutcome) and result.success
         if progress is not None:
             progress(done, good)
 
     results = sweep(run, seeds, workers, engine, ended)
     pairs = list(zip(seeds, results, strict=True))
     lost = {seed: result for seed, result in pairs if isinstance(result, LostJob)}
-    return Evaluation(tuple(r for _, r in pairs if isinstance(r, Outcome)), lost)
+    return PolicyEvaluation(tuple(r for _, r in pairs if isinstance(r, EpisodeOutcome)), lost)

@@ -24,7 +24,7 @@ from galley.domain.errors import BadInput
 from galley.domain.frames import Array
 from galley.learning.collection.recording import Recording
 from galley.learning.environment import KitchenEnv
-from galley.learning.evaluation import Outcome
+from galley.learning.evaluation import EpisodeOutcome
 from galley.skills.own import load_module, user_code
 from galley.viz.film.video import film as write_film
 
@@ -57,7 +57,7 @@ class KitchenRunner:
         """Pickle the fields only: the cached simulation can't be pickled."""
         return KitchenRunner, tuple(getattr(self, name) for name in self.__dataclass_fields__)
 
-    def __call__(self, seed: int) -> Outcome:
+    def __call__(self, seed: int) -> EpisodeOutcome:
         """Run the episode of a seed, and film it if it is the one.
 
         Raises:
@@ -68,7 +68,7 @@ class KitchenRunner:
             write_film(self.env.log(), self.env.task.scene, self.env.robot, self.film)
         return outcome
 
-    def outcome(self, seed: int, steps: int) -> Outcome:
+    def outcome(self, seed: int, steps: int) -> EpisodeOutcome:
         """The outcome of the episode of a seed with at most ``steps`` steps; raises BadInput."""
         env, (begin, act) = self.env, self._policy
         observation, info = env.reset(seed=seed)
@@ -82,7 +82,7 @@ class KitchenRunner:
                 observation, _, _, _, info = env.step(action)
                 done, most = done + 1, max(most, info["goal"])
         middle = float(np.median(seconds)), float(np.percentile(seconds, 95))
-        return Outcome(seed, info["is_success"], done, info["goal"], most, middle)
+        return EpisodeOutcome(seed, info["is_success"], done, info["goal"], most, middle)
 
     @cached_property
     def env(self) -> KitchenEnv:

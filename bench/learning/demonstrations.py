@@ -26,7 +26,7 @@ from typing import Any
 from galley import engine
 from galley.bench.report import Section, Target, note, run_sections, shown, table
 from galley.compiled.build import RENDERER, ensure
-from galley.learning.collection.kitchen import Demonstrator
+from galley.learning.collection.kitchen import KitchenDemonstrator
 from galley.learning.collection.pushing import PushDemonstrator
 from galley.learning.collection.recording import Recording
 from galley.learning.demonstrations import collect, read_folder
@@ -100,10 +100,14 @@ def kitchen(quick: bool) -> Section:
     ensure(*engine.COMPILED, RENDERER)
     cameras = ("front", "hand")
     kinds = {
-        "kinematic": Demonstrator(task, "kinematic"),
-        "kinematic, 2 cameras of 96": Demonstrator(task, "kinematic", recording=_of(cameras, 96)),
-        "kinematic, 2 cameras of 240": Demonstrator(task, "kinematic", recording=_of(cameras, 240)),
-        "physics": Demonstrator(task),
+        "kinematic": KitchenDemonstrator(task, "kinematic"),
+        "kinematic, 2 cameras of 96": KitchenDemonstrator(
+            task, "kinematic", recording=_of(cameras, 96)
+        ),
+        "kinematic, 2 cameras of 240": KitchenDemonstrator(
+            task, "kinematic", recording=_of(cameras, 240)
+        ),
+        "physics": KitchenDemonstrator(task),
     }
     return _collected("k", kinds, range(2 if quick else 4), 60.0, "a minute")
 

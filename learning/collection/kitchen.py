@@ -32,7 +32,7 @@ from galley.viz.film.pictures import drawer
 
 
 @dataclass(frozen=True)
-class Demonstrator:
+class KitchenDemonstrator:
     """Plans and executes a task for a seed; can be pickled if the task's skills can.
 
     Attributes:

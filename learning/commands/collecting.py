@@ -22,7 +22,7 @@ from galley.domain.options import argument, group, more, option
 if TYPE_CHECKING:
     from galley.cli.common.progress import Printer
     from galley.learning.demonstrations import Collection, Demonstrations, Episode
-    from galley.learning.evaluation import Evaluation
+    from galley.learning.evaluation import PolicyEvaluation
 
 Format = Literal["zarr", "lerobot"]
 FILES_EPILOG = """The files depend on options and seeds alone, not on --jobs. The same command
@@ -56,7 +56,7 @@ class Collecting:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stored:
+class EpisodeFolder:
     """Options for a folder of episodes, and perhaps one of them."""
 
     folder: Path = argument("Read this folder of demonstrations.", "DIR")
@@ -79,7 +79,7 @@ class Stored:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StoredOne(Stored):
+class OneEpisode(EpisodeFolder):
     """Options for a folder of episodes and one of them, by default the first."""
 
     episode: Index = option(0, "Take episode K in the order of seeds, from 0.", "K")
@@ -222,7 +222,7 @@ def array_table(episodes: Demonstrations, collection: Collection | None) -> Plai
 
 
 def evaluation_table(
-    found: Mapping[str, Evaluation], printer: Printer, what: str = "coverage"
+    found: Mapping[str, PolicyEvaluation], printer: Printer, what: str = "coverage"
 ) -> int:
     """Print a row for each policy, and the reasons for lost episodes.
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from galley.learning.evaluation import Outcome
-from galley.learning.policy.policy import Driver, Policy, load_policy
+from galley.learning.evaluation import EpisodeOutcome
+from galley.learning.policy.policy import DiffusionPolicy, Driver, load_policy
 from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.demonstrators import demonstrator
 from galley.planar.pushing.rollout import roll_out
@@ -35,7 +35,7 @@ class PolicyRunner:
         """Pickle the fields only: compiled code can't be pickled."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
-    def __call__(self, seed: int) -> Outcome:
+    def __call__(self, seed: int) -> EpisodeOutcome:
         """The outcome of the episode of a seed."""
         config, other = (self.config or self._trained).drawn(seed), self.demonstrator
         who = demonstrator(other, config) if other else Driver(self._policy.on(config))
@@ -43,14 +43,14 @@ class PolicyRunner:
         seconds = getattr(who, "seconds", None) or [0.0]
         middle = float(np.median(seconds)), float(np.percentile(seconds, 95))
         end, most = float(run.coverage[-1]), float(run.coverage.max())
-        return Outcome(seed, run.success, len(run.targets), end, most, middle)
+        return EpisodeOutcome(seed, run.success, len(run.targets), end, most, middle)
 
     @cached_property
     def _trained(self) -> PushConfig:
         return load_policy(self.checkpoint).config
 
     @cached_property
-    def _policy(self) -> Policy:
+    def _policy(self) -> DiffusionPolicy:
         policy = load_policy(self.checkpoint)
         sim = Simulation(policy.config.drawn(0))
         Driver(policy).act(sim.random_states(np.random.default_rng(0), 1))  # compiles the network

@@ -39,7 +39,7 @@ ACTION = 2  # numbers of a target
 
 
 @dataclass(eq=False)
-class Policy:
+class DiffusionPolicy:
     """A policy for pushing: ``reset`` begins an episode, ``act`` returns the pusher's next target.
 
     Attributes:
@@ -65,7 +65,7 @@ class Policy:
         self._sample = reproducible(partial(denoised, design=self.design))
         self.on(self.config)
 
-    def on(self, config: PushConfig) -> Policy:
+    def on(self, config: PushConfig) -> DiffusionPolicy:
         """Set another table and begin an episode; returns the policy itself."""
         self.config, self._views = config, Views(config, self.design)
         self.reset(0)
@@ -129,11 +129,11 @@ class Driver:
 
     Attributes:
         policy: the policy that drives.
-        stages: for each step, those of its prediction, see ``Policy``.
+        stages: for each step, those of its prediction, see ``DiffusionPolicy``.
         seconds: time of each prediction, s.
     """
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: DiffusionPolicy) -> None:
         self.policy = policy
         self.reset(0)
 
@@ -177,7 +177,7 @@ def empty_network(config: PushConfig, design: Design) -> UNet:
     return network
 
 
-def save_policy(path: Path | str, policy: Policy) -> None:
+def save_policy(path: Path | str, policy: DiffusionPolicy) -> None:
     """Write a checkpoint: weights as safetensors, the rest as JSON in the file's header.
 
     Raises:
@@ -194,7 +194,7 @@ def save_policy(path: Path | str, policy: Policy) -> None:
     write_checkpoint(path, FORMAT, settings, arrays)
 
 
-def load_policy(path: Path | str) -> Policy:
+def load_policy(path: Path | str) -> DiffusionPolicy:
     """Read a checkpoint of ``save_policy``.
 
     Raises:
@@ -214,4 +214,4 @@ def load_policy(path: Path | str) -> Policy:
             if parts[name].shape != wanted or not np.isfinite(parts[name]).all():
                 raise ValueError(f"scale.{name} is not {wanted} finite numbers")
         full = filled_by_name(network, arrays)
-        return Policy(config, design, Scale(**parts), full, dict(settings["history"]))
+        return DiffusionPolicy(config, design, Scale(**parts), full, dict(settings["history"]))

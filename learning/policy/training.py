@@ -33,7 +33,7 @@ from galley.learning.policy.data import with_symmetric
 from galley.learning.policy.design import Design, Training
 from galley.learning.policy.diffusion import cosine_schedule, noised
 from galley.learning.policy.network import UNet
-from galley.learning.policy.policy import COMMAND, FORMAT, Policy, empty_network
+from galley.learning.policy.policy import COMMAND, FORMAT, DiffusionPolicy, empty_network
 from galley.learning.policy.views import Views
 from galley.learning.policy.windows import Scale, Track, digest, learned
 from galley.planar.pushing.config import PushConfig, config_record
@@ -44,7 +44,7 @@ _AGAIN = 8  # random noises for each of these windows
 
 
 @dataclass(frozen=True)
-class Progress:
+class TrainingProgress:
     """The state after a portion of the training; losses are mean squares of the network's errors.
 
     Attributes:
@@ -132,7 +132,7 @@ class Trainer:
         return sum(leaf.size for _, leaf in named_arrays(self.state.weights))
 
     @property
-    def policy(self) -> Policy:
+    def policy(self) -> DiffusionPolicy:
         """The policy at the present step, with the moving average of the weights."""
         network: UNet = eqx.combine(self.state.average, self._static)
         history = {
@@ -142,9 +142,9 @@ class Trainer:
             "episodes": self.episodes,
             "windows": self.windows,
         }
-        return Policy(self.config, self.design, self.scale, network, history)
+        return DiffusionPolicy(self.config, self.design, self.scale, network, history)
 
-    def run(self) -> Iterator[Progress]:
+    def run(self) -> Iterator[TrainingProgress]:
         """Train to the end; yields the progress after each portion.
 
         Raises:
@@ -166,7 +166,7 @@ class Trainer:
                 reason = f"the loss diverged at step {done + count}"
                 raise ValueError(f"{reason}; a lower --learning-rate helps")
             self.losses.append((done + count, loss, value))
-            yield Progress(self.step, steps, loss, value)
+            yield TrainingProgress(self.step, steps, loss, value)
 
     def save(self, path: Path | str) -> None:
         """Write everything that the next step depends on to a checkpoint.
@@ -312,7 +312,9 @@ def _portion(
     return state, total / count
 
 
-def train(trainer: Trainer, each: Callable[[Progress], None], resume: Path | str) -> Policy:
+def train(
+    trainer: Trainer, each: Callable[[TrainingProgress], None], resume: Path | str
+) -> DiffusionPolicy:
     """Train to the end, with a file from which an interrupted training resumes.
 
     Args:

@@ -10,7 +10,7 @@ from galley.domain.errors import BadInput
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import from_pose7, rotation_z, transform
 from galley.domain.shipped import SCENARIOS
-from galley.learning.collection.kitchen import Demonstrator, Recording, episode_of
+from galley.learning.collection.kitchen import KitchenDemonstrator, Recording, episode_of
 from galley.learning.demonstrations import NoEpisode, collect, read_folder
 from galley.robots.catalog import robot_of
 from galley.robots.urdf_reader import read_tree
@@ -57,7 +57,7 @@ def test_steps_are_the_logs_samples_at_their_times(run, episode, task):
 
 
 def test_a_meaning_begins_with_the_names_of_its_components(task, episode):
-    meanings = Demonstrator(task).collection.arrays
+    meanings = KitchenDemonstrator(task).collection.arrays
     widths = {name: each.shape[1] for name, each in episode.arrays.items() if each.shape[1:] > (1,)}
     assert len(widths) > 5
     for name, width in widths.items():
@@ -123,7 +123,7 @@ def test_the_hand_is_where_its_joints_put_it_and_can_be_what_is_commanded(run, e
     state = np.concatenate([seen["base"], seen["hand_pose"], seen["gripper"]], axis=1)
     wanted = gripping(state[1:], seen["held"][1:], commanded.actions[:-1])
     np.testing.assert_allclose(commanded.actions[:-1], wanted, atol=1e-9)
-    hands = Demonstrator(task, recording=Recording(actions="hand")).collection.arrays
+    hands = KitchenDemonstrator(task, recording=Recording(actions="hand")).collection.arrays
     assert len(hands["action"].partition(" (")[0].split(", ")) == commanded.actions.shape[1]
 
 
@@ -198,13 +198,13 @@ def test_a_bad_recording_is_refused(fields, message):
 def test_without_a_plan_there_is_no_episode():
     task = galley.load(domain="drawers.pddl", problem=SCENARIOS / "too_tall.pddl")
     with pytest.raises(NoEpisode, match=r"no plan: .* is 0\.175 m high"):
-        Demonstrator(task, "kinematic", optimize="none")(0)
+        KitchenDemonstrator(task, "kinematic", optimize="none")(0)
 
 
 def test_settings_are_all_that_an_episode_depends_on(task):
     from galley.execution.disturbance.noise import MODERATE
 
-    one = Demonstrator(task)
+    one = KitchenDemonstrator(task)
     others = [
         replace(one, task=galley.load(problem="task.pddl")),
         replace(one, executor="kinematic"),
@@ -221,7 +221,7 @@ def test_settings_are_all_that_an_episode_depends_on(task):
 
 @pytest.mark.slow
 def test_bytes_depend_neither_on_workers_nor_on_the_process(task, tmp_path):
-    run = Demonstrator(task, "physics", recording=Recording(10, ("hand",)))
+    run = KitchenDemonstrator(task, "physics", recording=Recording(10, ("hand",)))
     for workers in (1, 2):
         assert collect(run, range(2), run.collection, tmp_path / str(workers), workers) == {}
     assert digests(tmp_path / "1") == digests(tmp_path / "2")

@@ -24,7 +24,7 @@ def quick(monkeypatch):
             raise NoEpisode("no plan: (on sugar moon) can never hold")
         return episode(seed)
 
-    monkeypatch.setattr(collection.Demonstrator, "__call__", run)
+    monkeypatch.setattr(collection.KitchenDemonstrator, "__call__", run)
     return ran
 
 

@@ -13,7 +13,7 @@ import galley
 import galley.gym
 from galley.domain.errors import BadInput
 from galley.execution.disturbance.noise import parse_noise
-from galley.learning.collection.kitchen import Demonstrator, Recording
+from galley.learning.collection.kitchen import KitchenDemonstrator, Recording
 from galley.learning.environment import KitchenEnv
 from galley.validation import validate_run
 
@@ -53,7 +53,7 @@ def rolled(env, actions, seed):
 )
 def test_what_a_planner_commanded_does_the_same_again(problem, actions):
     """In the world of the same seed, with its noise: it picks and places, by force and friction."""
-    run = Demonstrator(
+    run = KitchenDemonstrator(
         galley.load(problem=problem), noise=parse_noise("low"), recording=Recording(actions=actions)
     )
     episode = run(1)

@@ -23,7 +23,7 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class DemosCollectOptions:
     """Options of ``galley demos collect``."""
 
     task: TaskFiles = group(TaskFiles())
@@ -35,7 +35,7 @@ class Options:
     collecting: Collecting = group(Collecting())
 
 
-def command(options: Options) -> int:
+def command(options: DemosCollectOptions) -> int:
     """Collect; exit status 0 if there is an episode of every seed, 1 if some have none."""
     need("learn", "pyarrow", "zarr")
     if options.noise is not None and options.execute != "physics":
@@ -43,12 +43,12 @@ def command(options: Options) -> int:
     from galley import engine
     from galley.compiled.build import RENDERER, ensure
     from galley.execution.disturbance.noise import parse_noise
-    from galley.learning.collection.kitchen import Demonstrator
+    from galley.learning.collection.kitchen import KitchenDemonstrator
 
     noise = None if options.noise is None else parse_noise(options.noise)
     printer = Printer()
     task = engine.load(**options.task.paths())
-    run = Demonstrator(task, options.execute, noise, options.optimize, options.kept)
+    run = KitchenDemonstrator(task, options.execute, noise, options.optimize, options.kept)
     collection = options.collecting.licensed(run.collection)
     # Compile once here instead of in each worker.
     parts = (*engine.COMPILED, RENDERER) if options.kept.cameras else engine.COMPILED

@@ -25,7 +25,7 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class DemosEvalOptions:
     """Options of ``galley demos eval``."""
 
     policy: Path = argument("Roll out this policy: a file or a folder, see below.")
@@ -39,7 +39,7 @@ class Options:
     kept: Recording = group(Recording(), "observations and actions")
 
 
-def command(options: Options) -> int:
+def command(options: DemosEvalOptions) -> int:
     """Evaluate; exit status 0, or 1 if an episode was lost."""
     need("learn", "gymnasium", "pyarrow")
     check_output(options.json, ".json", option="--json")

@@ -17,7 +17,7 @@ EPILOG = """examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class DemosExportOptions:
     """Options of ``galley demos export``."""
 
     folder: Path = argument("Read this folder that a collect wrote.", "DIR")
@@ -27,7 +27,7 @@ class Options:
     longest: Index | None = option(None, "Take only episodes of at most this many steps.", "STEPS")
 
 
-def command(options: Options) -> int:
+def command(options: DemosExportOptions) -> int:
     """Write the export; exit status 0."""
     episodes, collection = open_demonstrations(options.folder)
     if collection is None:

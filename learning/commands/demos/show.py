@@ -12,7 +12,7 @@ from galley.cli.common.progress import Printer
 from galley.cli.common.shared import out_option
 from galley.domain.options import more
 from galley.learning.collection.recording import SYMBOLIC_ACTION
-from galley.learning.commands.collecting import StoredOne, array_table, open_demonstrations
+from galley.learning.commands.collecting import OneEpisode, array_table, open_demonstrations
 
 if TYPE_CHECKING:
     from galley.learning.demonstrations import Episode
@@ -26,7 +26,7 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(StoredOne):
+class DemosShowOptions(OneEpisode):
     """Options of ``galley demos show``."""
 
     height: Height = more(480, "Set the film's height.")
@@ -34,7 +34,7 @@ class Options(StoredOne):
     out: Path | None = out_option()
 
 
-def command(options: Options) -> int:
+def command(options: DemosShowOptions) -> int:
     """Print the tables, draw the curves, and film the pictures; exit status 1 without a film."""
     episodes, collection = open_demonstrations(options.folder)
     (index,) = options.chosen(episodes)

@@ -17,13 +17,13 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class DemosStatsOptions:
     """Options of ``galley demos stats``."""
 
     folder: Path = argument("Read this folder of demonstrations.", "DIR")
 
 
-def command(options: Options) -> int:
+def command(options: DemosStatsOptions) -> int:
     """Print counts and the table of arrays; exit status 0."""
     episodes, collection = open_demonstrations(options.folder)
     console = Printer().console

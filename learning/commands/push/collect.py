@@ -44,7 +44,7 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Table):
+class PushCollectOptions(Table):
     """Options of ``galley push collect``."""
 
     demonstrator: str = demonstrator_option(**{MOUSE: "you, in a window"})
@@ -63,7 +63,7 @@ class Options(Table):
     collecting: Collecting = group(Collecting())
 
 
-def command(options: Options) -> int:
+def command(options: PushCollectOptions) -> int:
     """Collect; exit status 0 if there is an episode of every seed, 1 if some have none."""
     need("learn", "pyarrow", "zarr")
     from galley.learning.collection.pushing import PushDemonstrator
@@ -91,7 +91,7 @@ def command(options: Options) -> int:
     return collect_command(run, seeds, collection, options.collecting, printer)
 
 
-def _by_hand(run: PushDemonstrator, collection: Collection, options: Options) -> int:
+def _by_hand(run: PushDemonstrator, collection: Collection, options: PushCollectOptions) -> int:
     """Collect by mouse: each episode is written at its end; returns the exit status."""
     need("planar", "pygame")
     from galley.learning.demonstrations import read_folder, write_episode

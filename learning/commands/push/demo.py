@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from galley.learning.commands.push.options import Pusher, in_window
+from galley.learning.commands.push.options import PusherOptions, in_window
 
 EPILOG = """R goes on to the next seed, escape ends.
 
@@ -11,7 +11,7 @@ examples:
   galley push demo --policy ready"""
 
 
-def command(options: Pusher) -> int:
+def command(options: PusherOptions) -> int:
     """Open the window; print the episodes when it is closed."""
     from galley.planar.pushing.play import watch
 

@@ -15,7 +15,7 @@ from galley.learning.commands.push.options import Table, checked_policy, policy_
 from galley.planar.pushing.demonstrators import DEMONSTRATORS
 
 if TYPE_CHECKING:
-    from galley.learning.evaluation import Evaluation
+    from galley.learning.evaluation import PolicyEvaluation
 
 EPILOG = """Each episode is that of galley push film with the same seed.
 
@@ -26,7 +26,7 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Table):
+class PushEvalOptions(Table):
     """Options of ``galley push eval``."""
 
     checkpoint: Path = argument("Read this checkpoint of galley push train, or ready.")
@@ -38,7 +38,7 @@ class Options(Table):
     json: Path | None = json_option("the figures")
 
 
-def command(options: Options) -> int:
+def command(options: PushEvalOptions) -> int:
     """Evaluate; exit status 0, or 1 if an episode was lost."""
     check_output(options.json, ".json", option="--json")
     from galley.learning.evaluation import evaluate
@@ -52,7 +52,7 @@ def command(options: Options) -> int:
     names: dict[str, str | None] = {options.checkpoint.name: None}
     if options.demonstrator is not None:
         names[options.demonstrator] = options.demonstrator
-    evaluations: dict[str, Evaluation] = {}
+    evaluations: dict[str, PolicyEvaluation] = {}
     for name, who in names.items():
 
         def progress(done: int, good: int, name: str = name) -> None:

@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING
 from galley.cli.common.arguments import Count, Index
 from galley.cli.common.progress import Printer
 from galley.domain.options import argument, group, option
-from galley.learning.commands.collecting import StoredOne
-from galley.learning.commands.push.options import Film, Pusher, episodes_table, seeds_option
+from galley.learning.commands.collecting import OneEpisode
+from galley.learning.commands.push.options import (
+    PusherOptions,
+    PushFilm,
+    episodes_table,
+    seeds_option,
+)
 from galley.learning.commands.push.verify import replayed
 
 if TYPE_CHECKING:
@@ -30,7 +35,7 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options(Pusher):
+class PushFilmOptions(PusherOptions):
     """Options of ``galley push film``.
 
     Raises:
@@ -42,7 +47,7 @@ class Options(Pusher):
     )
     episode: Index | None = option(None, "Take episode K of DIR, from 0. Default: 0.", "K")
     seeds: Count = seeds_option(1)
-    film: Film = group(Film(height=640, fps=25))
+    film: PushFilm = group(PushFilm(height=640, fps=25))
 
     def __post_init__(self) -> None:
         if self.folder is None and self.episode is not None:
@@ -52,7 +57,7 @@ class Options(Pusher):
             raise argparse.ArgumentTypeError(f"argument DIR: {reason}")
 
 
-def command(options: Options) -> int:
+def command(options: PushFilmOptions) -> int:
     """Roll out or replay, film, and print the episodes; exit status 1 if there is no film."""
     from galley.domain.files import write_atomically
     from galley.planar.pushing.film import film_rollouts
@@ -63,7 +68,7 @@ def command(options: Options) -> int:
     with run_folder(how.out, f"push-{name}", MARKER) as folder:
         stages = None
         if options.folder is not None:
-            stored = StoredOne(folder=options.folder, episode=options.episode or 0)
+            stored = OneEpisode(folder=options.folder, episode=options.episode or 0)
             rollouts, title = [rollout for rollout, _ in replayed(stored, printer)], name
         else:
             rollouts, stages = _episodes(options, printer)
@@ -79,7 +84,9 @@ def command(options: Options) -> int:
     return 0
 
 
-def _episodes(options: Options, printer: Printer) -> tuple[list[Rollout], list[list[Array]] | None]:
+def _episodes(
+    options: PushFilmOptions, printer: Printer
+) -> tuple[list[Rollout], list[list[Array]] | None]:
     """The episodes, and the predictions of a policy in each step; None for a demonstrator."""
     from galley.planar.pushing.rollout import roll_out
     from galley.planar.pushing.simulation import Simulation

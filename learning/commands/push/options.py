@@ -16,7 +16,7 @@ from galley.learning.policy import READY
 from galley.planar.pushing.demonstrators import DEMONSTRATORS
 
 if TYPE_CHECKING:
-    from galley.learning.policy.policy import Policy
+    from galley.learning.policy.policy import DiffusionPolicy
     from galley.planar.pushing.config import PushConfig
     from galley.planar.pushing.demonstrators import Demonstrator
     from galley.planar.pushing.rollout import Rollout
@@ -74,7 +74,7 @@ def seeds_option(default: int | None) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pusher(Table):
+class PusherOptions(Table):
     """Options of the table, the demonstrator or policy, and the number of episodes."""
 
     demonstrator: str | None = demonstrator_option()
@@ -109,7 +109,7 @@ class Pusher(Table):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Film(Animation):
+class PushFilm(Animation):
     """Options of a film and its folder."""
 
     speed: Positive = more(1.0, "Speed the film up or down.", "X")
@@ -137,7 +137,7 @@ def policy_file(given: Path) -> Path:
     return READY[given.name] if bare and not given.exists() and given.name in READY else given
 
 
-def checked_policy(given: Path, config: PushConfig) -> Policy:
+def checked_policy(given: Path, config: PushConfig) -> DiffusionPolicy:
     """The policy of a file on a table.
 
     Raises:

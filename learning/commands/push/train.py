@@ -27,7 +27,7 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class PushTrainOptions:
     """Options of ``galley push train``."""
 
     folders: tuple[Path, ...] = argument("Learn from these folders of galley push collect.", "DIR")
@@ -37,7 +37,7 @@ class Options:
     first: Count | None = option(None, "Take only the first N episodes of each DIR.")
 
 
-def command(options: Options) -> int:
+def command(options: PushTrainOptions) -> int:
     """Train; exit status 0 once the checkpoint is written."""
     need("learn", *LEARNED)
     need("learn", "pyarrow", "zarr")
@@ -45,7 +45,7 @@ def command(options: Options) -> int:
     check_writable(out)
     from galley.learning.policy.pictures import draw_losses
     from galley.learning.policy.policy import save_policy
-    from galley.learning.policy.training import Progress, Trainer, train
+    from galley.learning.policy.training import Trainer, TrainingProgress, train
 
     printer = Printer()
     printer.stage("reading")
@@ -61,7 +61,7 @@ def command(options: Options) -> int:
     data = f"{plural(trainer.episodes, 'episode')}, {plural(trainer.windows, 'window')}"
     printer.stage(f"training on {data}, {trainer.parameters:,} parameters")
 
-    def each(now: Progress) -> None:
+    def each(now: TrainingProgress) -> None:
         printer.fraction("training", now.step / now.steps, now.line())
 
     resume = out.with_name(f"{out.name}.training")
@@ -73,11 +73,11 @@ def command(options: Options) -> int:
     draw_losses(out.with_suffix(".png"), policy.history["losses"], options.design.method)
     resume.unlink(missing_ok=True)
     step, loss, value = trainer.losses[-1]
-    printer.stage(f"{out}: {Progress(step, step, loss, value).line()}")
+    printer.stage(f"{out}: {TrainingProgress(step, step, loss, value).line()}")
     return 0
 
 
-def _tracks(options: Options) -> tuple[list[Track], PushConfig]:
+def _tracks(options: PushTrainOptions) -> tuple[list[Track], PushConfig]:
     """The tracks of all folders, which must have one table, and this table."""
     from galley.learning.commands.collecting import open_demonstrations
     from galley.learning.demonstrations import read_replay_buffer

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from galley.cli.common.arguments import need, plural
 from galley.cli.common.progress import Printer
 from galley.domain.errors import BadInput
-from galley.learning.commands.collecting import Stored, open_demonstrations
+from galley.learning.commands.collecting import EpisodeFolder, open_demonstrations
 
 if TYPE_CHECKING:
     from galley.planar.pushing.rollout import Rollout
@@ -20,7 +20,7 @@ examples:
   galley push verify pushes --episode 3"""
 
 
-def command(options: Stored) -> int:
+def command(options: EpisodeFolder) -> int:
     """Replay the episodes; exit status 1 if one differs."""
     printer = Printer()
     episodes = replayed(options, printer)
@@ -34,7 +34,7 @@ def command(options: Stored) -> int:
     return 0 if same else 1
 
 
-def replayed(options: Stored, printer: Printer) -> list[tuple[Rollout, float]]:
+def replayed(options: EpisodeFolder, printer: Printer) -> list[tuple[Rollout, float]]:
     """Replays of the chosen episodes, each with its largest difference from the stored states.
 
     Raises:

@@ -21,7 +21,13 @@ from galley.learning.policy.data import symmetries, tracks_of, with_symmetric
 from galley.learning.policy.design import Design, Training
 from galley.learning.policy.diffusion import cosine_schedule, ddim, noised, sampling_levels
 from galley.learning.policy.evaluation import PolicyRunner
-from galley.learning.policy.policy import Driver, Policy, empty_network, load_policy, save_policy
+from galley.learning.policy.policy import (
+    DiffusionPolicy,
+    Driver,
+    empty_network,
+    load_policy,
+    save_policy,
+)
 from galley.learning.policy.training import Trainer, average_of
 from galley.learning.policy.views import Views
 from galley.learning.policy.windows import Scale, windows
@@ -227,7 +233,9 @@ def untrained(design, seed=0):
     network = random_weights(empty_network(config, design), seed)
     inputs = network.read.in_size - 32
     low = np.full((design.prediction_horizon, 2), -0.2)
-    return Policy(config, design, Scale(np.zeros(inputs), np.ones(inputs), low, -low), network)
+    return DiffusionPolicy(
+        config, design, Scale(np.zeros(inputs), np.ones(inputs), low, -low), network
+    )
 
 
 @pytest.mark.parametrize("method", ["diffusion", "cloning"])
