@@ -49,7 +49,7 @@ from galley.skills.placing.placements import FINGERS
 from galley.skills.skill import BoundAction, LookaheadSkill, Role, region_of, stance_of
 
 if TYPE_CHECKING:
-    from galley.planar.pushing.straight import Push as StraightPush
+    from galley.planar.pushing.straight import StraightPush as StraightPush
 
 _EXACT = 0.006, float(np.radians(3.0))  # m, rad; tolerance of an exact goal: predicates allow more
 _ROUGH = 0.02, 0.35  # tolerance of a goal anywhere on a surface

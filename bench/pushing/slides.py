@@ -18,7 +18,7 @@ import numpy as np
 from galley.bench.report import Section, Target, note, run_sections, table
 from galley.collision.backends.bullet import pybullet as pb
 from galley.domain.frames import Array, wrap
-from galley.planar.pushing.straight import Push, Slider, composed, plan_pushes, union
+from galley.planar.pushing.straight import Slider, StraightPush, composed, plan_pushes, union
 
 # name: boxes (x, y of the middle; sizes along x, y), height (m), mass (kg)
 ITEMS = {
@@ -91,7 +91,7 @@ class Plane:
         yaw = pb.getEulerFromQuaternion(turned)[2]
         return composed(np.array([*at[:2], yaw]), np.array([*-self._middle, 0.0]))
 
-    def push(self, push: Push) -> Array:
+    def push(self, push: StraightPush) -> Array:
         """Executed, then lifted off; the pose (3,) of the item then."""
         steps = int(np.ceil(push.length / (SPEED * DT)))
         step = push.direction * push.length / steps

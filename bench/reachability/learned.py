@@ -8,8 +8,8 @@ from time import perf_counter
 from galley.bench.report import Section, Target, note, shown, table
 from galley.planar.reach import DonutSampler, PlanarArm
 from galley.planar.reach.dataset import DatasetSettings
-from galley.planar.reach.learned import Settings, Shape, Task, evaluate, train
-from galley.planar.reach.learned.evaluation import Evaluation
+from galley.planar.reach.learned import FlowArchitecture, ReachTask, Settings, evaluate, train
+from galley.planar.reach.learned.evaluation import ModelEvaluation
 
 _BOUNDS = ((-2.0, 2.0), (-2.0, 2.0))
 _LIMITS = ((-2.0, 0.9), (-3.0, 3.0))  # P(elbow +) is 0.60
@@ -28,7 +28,7 @@ def learned(quick: bool) -> Section:
     for name, (task, steps) in cases.items():
         began = perf_counter()
         rows = task.samples()
-        model = train(task, rows, Shape(), Settings(200 if quick else steps))
+        model = train(task, rows, FlowArchitecture(), Settings(200 if quick else steps))
         seconds = perf_counter() - began
         found = evaluate(model, bases=20_000 if quick else 200_000)
         note(f"l. {name}: {seconds:.0f} s")
@@ -40,12 +40,12 @@ def learned(quick: bool) -> Section:
     return raw, targets
 
 
-def _task(bases: int, limits: tuple[tuple[float, float], ...] | None) -> Task:
+def _task(bases: int, limits: tuple[tuple[float, float], ...] | None) -> ReachTask:
     sampler = DonutSampler(PlanarArm(1.0, 0.8, limits), epsilon=0.05, heading_sigma=0.3)
-    return Task(DatasetSettings(sampler, bases, bounds=_BOUNDS, shard_bases=bases))
+    return ReachTask(DatasetSettings(sampler, bases, bounds=_BOUNDS, shard_bases=bases))
 
 
-def _line(name: str, found: Evaluation, seconds: float) -> list[str]:
+def _line(name: str, found: ModelEvaluation, seconds: float) -> list[str]:
     return [
         name,
         *(f"{x:.4f}" for x in (found.kl_nats, found.kl_error, found.nll_nats, found.entropy_nats)),
@@ -57,7 +57,7 @@ def _line(name: str, found: Evaluation, seconds: float) -> list[str]:
     ]
 
 
-def _targets(name: str, found: Evaluation, seconds: float) -> list[Target]:
+def _targets(name: str, found: ModelEvaluation, seconds: float) -> list[Target]:
     off = abs(found.positive - found.positive_true)
     return [
         Target.at_most(f"l. {name}: KL", 0.02, found.kl_nats, " nats"),

@@ -74,7 +74,7 @@ class Output(Animation):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class TouchOptions:
     """Options of ``galley touch``.
 
     Raises:
@@ -103,7 +103,7 @@ class Options:
             need("planar", "pygame")
 
 
-def command(options: Options) -> int:
+def command(options: TouchOptions) -> int:
     """Simulate, print the events, write the results; 1 if the run ended early."""
     from galley.planar.finger.examples import EXAMPLES
     from galley.results.run_folder import run_folder
@@ -125,7 +125,7 @@ def command(options: Options) -> int:
     return 1 if trace.fault else 0
 
 
-def _task(options: Options) -> tuple[Finger, float, Any]:
+def _task(options: TouchOptions) -> tuple[Finger, float, Any]:
     """The finger, the duration of the run (s), and the force on the finger."""
     from galley.planar.finger.examples import EXAMPLES
 
@@ -142,7 +142,7 @@ def _task(options: Options) -> tuple[Finger, float, Any]:
     return finger, duration, force
 
 
-def _run(options: Options, finger: Finger, force: Any, duration: float) -> Trace:
+def _run(options: TouchOptions, finger: Finger, force: Any, duration: float) -> Trace:
     from galley.planar.finger import simulate
 
     if options.keyboard:

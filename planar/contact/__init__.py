@@ -29,10 +29,15 @@ try:
         Moved,
         Polygon,
         Rounded,
-        Shape,
+        Shape2D,
         regular_polygon,
     )
-    from galley.planar.contact.simulation import Failure, Trajectory, simulate, value_and_gradient
+    from galley.planar.contact.simulation import (
+        PlanarTrajectory,
+        StepFailure,
+        simulate,
+        value_and_gradient,
+    )
     from galley.planar.contact.steps import Scheme
 except ModuleNotFoundError as error:
     raise ImportError(f"needs {error.name}: pip install 'galley-tamp[planar]'") from None
@@ -43,16 +48,16 @@ __all__ = [
     "Circle",
     "Contact",
     "Contacts",
-    "Failure",
     "HalfPlane",
     "Moved",
+    "PlanarTrajectory",
     "Points",
     "Polygon",
     "Rounded",
     "Scheme",
-    "Shape",
+    "Shape2D",
+    "StepFailure",
     "Support",
-    "Trajectory",
     "World",
     "regular_polygon",
     "simulate",

@@ -31,7 +31,7 @@ from galley.domain.parameters import (
     Quantity,
     parameters,
 )
-from galley.planar.contact.shapes import Moved, Shape, checked, is_traced, numbers
+from galley.planar.contact.shapes import Moved, Shape2D, checked, is_traced, numbers
 
 Motion = Callable[[Array], Array]
 _ANY = Quantity("1")
@@ -140,7 +140,7 @@ class Body2D(eqx.Module):
         name: for messages and pictures.
     """
 
-    shape: Shape
+    shape: Shape2D
     mass: Array | None
     inertia: Array | None
     pose: Array
@@ -151,7 +151,7 @@ class Body2D(eqx.Module):
 
     def __init__(
         self,
-        shape: Shape,
+        shape: Shape2D,
         mass: Any = None,
         inertia: Any = None,
         pose: Any = (0.0, 0.0, 0.0),

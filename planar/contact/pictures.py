@@ -84,7 +84,7 @@ def _no_noise(axis: Any, values: Array) -> None:
         axis.set_ylim(middle - 1.0, middle + 1.0)
 
 
-class Stage:
+class ContactCanvas:
     """Draws pictures of a run; the view shows all moving bodies during the whole run.
 
     Args:
@@ -231,7 +231,7 @@ def film_planar(
         RuntimeError: the encoder failed.
         BadInput: ``path`` can't be written.
     """
-    stage = Stage(run, height, title, "" if speed == 1.0 else f"  ({speed:g}x speed)")
+    stage = ContactCanvas(run, height, title, "" if speed == 1.0 else f"  ({speed:g}x speed)")
     end, hold = float(run.time[-1]), round(fps)
     moving = max(2, round(end / speed * fps) + 1)
     times = np.minimum(np.arange(moving + hold) * speed / fps, end)

@@ -35,7 +35,7 @@ from galley.planar.contact.shapes import (
     Moved,
     Polygon,
     Rounded,
-    Shape,
+    Shape2D,
     regular_polygon,
 )
 
@@ -171,7 +171,7 @@ def _body(file: YamlFile, name: str, body: _Body, h: float, n: int) -> tuple[Bod
     return file.made(at, lambda: Body2D(shape, name=name, **given)), controls
 
 
-def _shape(file: YamlFile, at: At, given: _Shape) -> Shape | None:
+def _shape(file: YamlFile, at: At, given: _Shape) -> Shape2D | None:
     """A shape, rounded and moved as the file says; None, with the error recorded, if it is bad."""
     kind = given.which
     made = file.made((*at, kind), lambda: _bare(kind, getattr(given, kind), file.path.parent))
@@ -183,7 +183,7 @@ def _shape(file: YamlFile, at: At, given: _Shape) -> Shape | None:
     return made if made is None or given.at is None else Moved(made, np.array(given.at))
 
 
-def _bare(kind: str, value: Any, folder: Path) -> Shape:
+def _bare(kind: str, value: Any, folder: Path) -> Shape2D:
     """A shape about its own origin, upright."""
     match kind:
         case "circle":

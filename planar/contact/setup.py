@@ -15,8 +15,8 @@ from jax import Array
 from galley.domain.frames import Array as NumPyArray
 from galley.planar.contact.bodies import Points, World
 from galley.planar.contact.record import ENDLESS, PlanarRun
-from galley.planar.contact.shapes import HalfPlane, Moved, Shape, is_traced, rounded_corners
-from galley.planar.contact.simulation import Trajectory, simulate
+from galley.planar.contact.shapes import HalfPlane, Moved, Shape2D, is_traced, rounded_corners
+from galley.planar.contact.simulation import PlanarTrajectory, simulate
 from galley.planar.contact.virtual_contacts import chosen
 from galley.planar.finger.force import Profile
 
@@ -103,7 +103,7 @@ class Setup:
     cost: tuple[int, int]
     scheme: str = "bdf2"
 
-    def run(self, differentiate: bool = True) -> tuple[Trajectory, NumPyArray | None]:
+    def run(self, differentiate: bool = True) -> tuple[PlanarTrajectory, NumPyArray | None]:
         """The trajectory, and the gradient (n, m, 3) of the cost by the controls.
 
         If a step failed, the gradient is NaN.
@@ -120,14 +120,14 @@ class Setup:
 @eqx.filter_jit
 def _differentiated(
     controls: Any, world: World, h: Any, cost: tuple[int, int], scheme: str
-) -> tuple[tuple[Array, Trajectory], Array]:
+) -> tuple[tuple[Array, PlanarTrajectory], Array]:
     """The cost, the trajectory, and the gradient of the cost by the controls."""
 
-    def final(controls: Any) -> tuple[Array, Trajectory]:
+    def final(controls: Any) -> tuple[Array, PlanarTrajectory]:
         trajectory = simulate(world, controls, h, scheme=scheme)
         return trajectory.pose[-1, cost[0], cost[1]], trajectory
 
-    result: tuple[tuple[Array, Trajectory], Array] = jax.value_and_grad(final, has_aux=True)(
+    result: tuple[tuple[Array, PlanarTrajectory], Array] = jax.value_and_grad(final, has_aux=True)(
         controls
     )
     return result
@@ -135,7 +135,7 @@ def _differentiated(
 
 def planar_run(
     setup: Setup,
-    trajectory: Trajectory,
+    trajectory: PlanarTrajectory,
     gradient: NumPyArray | None = None,
     target: NumPyArray | None = None,
 ) -> PlanarRun:
@@ -187,7 +187,7 @@ def _points_of_pairs(world: World) -> list[int]:
     return counts
 
 
-def outline(shape: Shape) -> NumPyArray:
+def outline(shape: Shape2D) -> NumPyArray:
     """The edge of a shape as a polygon (n, 2) in its body's frame, m, for pictures.
 
     Raises:

@@ -69,7 +69,7 @@ def cross(a: Array, b: Array) -> Array:
     return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]
 
 
-class Shape(eqx.Module):
+class Shape2D(eqx.Module):
     """A region of the plane.
 
     Attributes:
@@ -105,7 +105,7 @@ class Shape(eqx.Module):
         )
 
 
-class Circle(Shape):
+class Circle(Shape2D):
     """A disc about the origin.
 
     Attributes:
@@ -133,11 +133,11 @@ class Circle(Shape):
         return self.radius * jnp.stack([jnp.cos(angle), jnp.sin(angle)], axis=1)
 
     def moments(self) -> tuple[Array, Array, Array]:
-        """Area pi r^2, the origin, and r^2 / 2: see ``Shape.moments``."""
+        """Area pi r^2, the origin, and r^2 / 2: see ``Shape2D.moments``."""
         return jnp.pi * self.radius**2, jnp.zeros(2), self.radius**2 / 2.0
 
 
-class HalfPlane(Shape):
+class HalfPlane(Shape2D):
     """All points with n . p <= offset: ground, wall or ramp.
 
     Attributes:
@@ -193,7 +193,7 @@ def _polygon_moments(vertices: Array) -> tuple[Array, Array, Array]:
     return jnp.abs(area), centroid + vertices[0], second - jnp.sum(centroid**2)
 
 
-class Box(Shape):
+class Box(Shape2D):
     """A rectangle about the origin, sides along the axes.
 
     Attributes:
@@ -232,7 +232,7 @@ class Box(Shape):
         return 4.0 * h[0] * h[1], jnp.zeros(2), jnp.sum(h**2) / 3.0
 
 
-class Polygon(Shape):
+class Polygon(Shape2D):
     """A simple polygon, convex or concave.
 
     Attributes:
@@ -281,7 +281,7 @@ class Polygon(Shape):
         return _along_edges(jnp.asarray(self.vertices), count).reshape(-1, 2)
 
     def moments(self) -> tuple[Array, Array, Array]:
-        """Moments of the region inside: see ``Shape.moments``."""
+        """Moments of the region inside: see ``Shape2D.moments``."""
         return _polygon_moments(jnp.asarray(self.vertices))
 
 
@@ -296,7 +296,7 @@ def regular_polygon(sides: int, radius: float) -> Polygon:
     return Polygon(radius * np.stack([np.cos(angle), np.sin(angle)], axis=1))
 
 
-class Rounded(Shape):
+class Rounded(Shape2D):
     """A box or polygon grown by a radius, so that its corners are arcs.
 
     To the depth of the radius psi has no kink, so that virtual contacts can be found.
@@ -347,12 +347,12 @@ class Placed(eqx.Module):
         rotation: R_WB (2, 2).
     """
 
-    shape: Shape
+    shape: Shape2D
     position: Array
     rotation: Array
 
     @classmethod
-    def at(cls, shape: Shape, X_WB: Array) -> Placed:
+    def at(cls, shape: Shape2D, X_WB: Array) -> Placed:
         """A shape at a pose (x, y, angle)."""
         c, s = jnp.cos(X_WB[2]), jnp.sin(X_WB[2])
         # Without the barrier XLA computes them again at every use.
@@ -386,7 +386,7 @@ class Placed(eqx.Module):
         return self.to_world(self.shape.perimeter(count))
 
 
-class Moved(Shape):
+class Moved(Shape2D):
     """A shape that is moved in the body's frame.
 
     Attributes:
@@ -394,10 +394,10 @@ class Moved(Shape):
         pose: (x, y, angle) of that frame in the body's frame, m and rad.
     """
 
-    shape: Shape
+    shape: Shape2D
     pose: Array
 
-    def __init__(self, shape: Shape, pose: Any) -> None:
+    def __init__(self, shape: Shape2D, pose: Any) -> None:
         """A shape and its pose (3,).
 
         Raises:
@@ -425,7 +425,7 @@ class Moved(Shape):
         return area, Placed.at(self.shape, jnp.asarray(self.pose)).to_world(centroid), second
 
 
-def rounded_corners(shape: Shape) -> tuple[Array, Array] | None:
+def rounded_corners(shape: Shape2D) -> tuple[Array, Array] | None:
     """A shape as corners (n, 2) grown by a radius, m: of a disc its centre (1, 2).
 
     Returns:

@@ -15,7 +15,7 @@ from galley.domain.parameters import DURATION, Quantity
 from galley.planar.contact.bodies import World
 from galley.planar.contact.forces import Contacts, contact_forces, first_points
 from galley.planar.contact.shapes import checked, is_traced
-from galley.planar.contact.steps import Outcome, Scheme, coefficients, implicit_step
+from galley.planar.contact.steps import Scheme, StepOutcome, coefficients, implicit_step
 from galley.planar.contact.virtual_contacts import SLOPE
 
 _TOLERANCE = 1e-8  # N, N m, of a step's residual
@@ -25,7 +25,7 @@ _WINDOW = 20  # steps; longer than an impact, in which BDF2 loses energy at firs
 _CONTROL = Quantity("N")
 
 
-class Failure(NamedTuple):
+class StepFailure(NamedTuple):
     """The first step that failed; from there on the states are NaN.
 
     Attributes:
@@ -46,7 +46,7 @@ class Failure(NamedTuple):
     what: str
 
 
-class Trajectory(eqx.Module):
+class PlanarTrajectory(eqx.Module):
     """The result of ``simulate`` at n + 1 times, with b bodies and k contact points.
 
     Attributes:
@@ -75,7 +75,7 @@ class Trajectory(eqx.Module):
     located: Array
     gained: Array
 
-    def failure(self) -> Failure | None:
+    def failure(self) -> StepFailure | None:
         """The first step that failed, or None. Not for a batch of runs, nor under ``jit``."""
         failed = np.flatnonzero(~np.asarray(self.converged))
         if not len(failed):
@@ -101,7 +101,7 @@ class Trajectory(eqx.Module):
             why = "Newton's method needs more iterations: raise iterations, or take a smaller h; "
             why += "faces that lie on each other need points: perimeter"
         time = float(self.time[k + 1])
-        return Failure(k, time, residual, self.pose[k], self.velocity[k], why, what)
+        return StepFailure(k, time, residual, self.pose[k], self.velocity[k], why, what)
 
 
 def simulate(
@@ -112,7 +112,7 @@ def simulate(
     *,
     scheme: Scheme | str = Scheme.BDF2,
     iterations: int = _ITERATIONS,
-) -> Trajectory:
+) -> PlanarTrajectory:
     """Simulate a world from the initial poses and velocities of its bodies.
 
     The result can be differentiated (``jax.grad``, ``jax.jacfwd``) with respect to controls, h
@@ -132,7 +132,7 @@ def simulate(
     Returns:
         The trajectory. A step fails if its residual stays above 1e-8 N and N m (or above rounding,
         which is more for heavy bodies); from there on the states are NaN: see
-        ``Trajectory.failure``.
+        ``PlanarTrajectory.failure``.
 
     Raises:
         ValueError: malformed controls, h or n; the message names the value.
@@ -160,10 +160,10 @@ def simulate(
                 "simulate is being transformed without float64: "
                 "put `with jax.enable_x64(True):` around jax.grad, jax.jit or jax.vmap"
             )
-        traced: Trajectory = _simulate(*inputs, *options)
+        traced: PlanarTrajectory = _simulate(*inputs, *options)
         return traced
     with jax.enable_x64(True):
-        computed: Trajectory = _to_numpy(_simulate(*inputs, *options))
+        computed: PlanarTrajectory = _to_numpy(_simulate(*inputs, *options))
         return computed
 
 
@@ -202,7 +202,7 @@ def _to_numpy(tree: Any) -> Any:
 @eqx.filter_jit
 def _simulate(
     world: World, controls: Array, h: Array, scheme: Scheme, tolerance: Array, iterations: Array
-) -> Trajectory:
+) -> PlanarTrajectory:
     """The compiled part of ``simulate``.
 
     1. ``coefficients`` gives a row for each solution of the scheme: one a step, and one more for
@@ -273,7 +273,7 @@ def _simulate(
     poses, velocities, contacts = jax.tree.map(
         lambda x: x * known.reshape(-1, *[1] * (x.ndim - 1)), (poses, velocities, contacts)
     )
-    return Trajectory(
+    return PlanarTrajectory(
         times,
         poses,
         velocities,
@@ -339,4 +339,4 @@ def _gained(
     return jnp.where(gain > _GAIN * most + held[0], gain, 0.0)
 
 
-__all__ = ["Failure", "Outcome", "Trajectory", "simulate", "value_and_gradient"]
+__all__ = ["PlanarTrajectory", "StepFailure", "StepOutcome", "simulate", "value_and_gradient"]

@@ -51,7 +51,7 @@ class Scheme(StrEnum):
     BDF2 = "bdf2"
 
 
-class Outcome(NamedTuple):
+class StepOutcome(NamedTuple):
     """How Newton's method ended.
 
     Attributes:
@@ -95,7 +95,7 @@ def implicit_step(
     starts: Array,
     tolerance: Array,
     iterations: Array,
-) -> tuple[Array, Outcome]:
+) -> tuple[Array, StepOutcome]:
     """The poses (m, 3) of the free bodies at the end of a step.
 
     Differentiable in all arguments except ``starts``. The search itself isn't differentiated; the
@@ -142,7 +142,7 @@ def _newton(
     scale: Array,
     tolerance: Array,
     iterations: Array,
-) -> tuple[Array, Array, Outcome]:
+) -> tuple[Array, Array, StepOutcome]:
     """Newton's method with a line search on the squared residual, each component scaled.
 
     Each pass of the loop tries one point: the best so far plus a share of its Newton step. If the
@@ -192,7 +192,7 @@ def _newton(
     end = lax.while_loop(going, step, begin)
     stalled = end.share <= _SHORTEST
     left = jnp.max(jnp.abs(end.value))
-    return end.x, end.jacobian, Outcome(left, end.tried, stalled, solved(end), end.starts)
+    return end.x, end.jacobian, StepOutcome(left, end.tried, stalled, solved(end), end.starts)
 
 
 class _Search(NamedTuple):

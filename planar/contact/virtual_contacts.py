@@ -22,7 +22,7 @@ from galley.planar.contact.bodies import Contact, Points
 from galley.planar.contact.shapes import (
     Placed,
     Polygon,
-    Shape,
+    Shape2D,
     cross,
     edges,
     length,
@@ -62,7 +62,7 @@ class Geometry(NamedTuple):
     slope: Array
 
 
-def chosen(contact: Contact, first: Shape, second: Shape) -> Points:
+def chosen(contact: Contact, first: Shape2D, second: Shape2D) -> Points:
     """The kind of points for two shapes. ``auto`` remains for a disc on a polygon: its edges."""
     own = map(rounded_corners, (first, second))
     corners = sorted(len(pair[0]) for pair in own if pair)

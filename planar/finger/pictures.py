@@ -11,7 +11,7 @@ import numpy as np
 
 from galley.planar.film import WIDE, Canvas, film
 from galley.planar.finger.model import Finger
-from galley.planar.finger.trace import Epoch, Kind, Samples, Trace
+from galley.planar.finger.trace import Epoch, Kind, Trace, TraceSamples
 from galley.viz.figures import figure_file
 from galley.viz.render.view import Image
 
@@ -64,13 +64,13 @@ def draw_touch(trace: Trace, path: Path | str, title: str) -> None:
         figure.tight_layout()
 
 
-def _positions(axis: Any, samples: Samples) -> None:
+def _positions(axis: Any, samples: TraceSamples) -> None:
     axis.plot(samples.time, samples.object_position, color=_OBJECT, lw=2.2, label="object")
     axis.plot(samples.time, samples.finger_position, color=_FINGER, lw=1.4, label="fingertip")
     axis.set_ylabel("position, m")
 
 
-def _forces(axis: Any, samples: Samples, finger: Finger) -> None:
+def _forces(axis: Any, samples: TraceSamples, finger: Finger) -> None:
     drag = [finger.finger_drag(v) for v in samples.finger_velocity.tolist()]
     speed = samples.object_velocity
     resisting = np.array([finger.object_drag(v) for v in speed.tolist()])
@@ -85,7 +85,7 @@ def _forces(axis: Any, samples: Samples, finger: Finger) -> None:
     axis.set_ylabel("force, N")
 
 
-def _sensor(axis: Any, samples: Samples) -> None:
+def _sensor(axis: Any, samples: TraceSamples) -> None:
     time, constant, sensor = samples.time, samples.sensor_constant, samples.sensor
     axis.fill_between(time, constant, sensor, color=_IMPULSIVE, lw=0, label="impulsive: J / dt")
     axis.fill_between(time, 0.0, constant, color=_FELT, alpha=0.35, lw=0, label="constant")
@@ -94,7 +94,7 @@ def _sensor(axis: Any, samples: Samples) -> None:
     axis.set_ylim(bottom=0.0)
 
 
-def _shade(axis: Any, samples: Samples) -> None:
+def _shade(axis: Any, samples: TraceSamples) -> None:
     for epoch, color in _SHADES.items():
         inside = np.concatenate([[False], samples.epoch == epoch.value, [False]])
         edges = np.flatnonzero(np.diff(inside.astype(np.int8)))
@@ -126,7 +126,7 @@ def _label_events(axis: Any, trace: Trace) -> None:
         )
 
 
-class Stage:
+class FingerCanvas:
     """Draws pictures of finger and object as bodies, with the forces on the finger as arrows.
 
     Attributes:
@@ -267,7 +267,7 @@ def film_touch(
     span = max(high - low, 0.1) / (1.0 - 0.2 - 0.03 - 0.42 * 0.45 / WIDE)
     full = max(1e-9, float(np.abs(samples.applied_force).max()), float(samples.sensor.max()))
     low -= 0.2 * span
-    stage = Stage(trace.finger, height * WIDE, height, low, low + span, full, trace=trace)
+    stage = FingerCanvas(trace.finger, height * WIDE, height, low, low + span, full, trace=trace)
     columns = (
         samples.finger_position, samples.object_position, samples.applied_force, samples.sensor,
         samples.time,

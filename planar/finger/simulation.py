@@ -29,7 +29,7 @@ from galley.domain.frames import Array, frozen
 from galley.domain.parameters import DURATION, SPEED, TOLERANCE, check, parameter
 from galley.planar.finger.force import Constant, Force, Policy, Sense, pieces
 from galley.planar.finger.model import Finger
-from galley.planar.finger.trace import Epoch, Event, Kind, Segment, Trace
+from galley.planar.finger.trace import Epoch, Event, Kind, Trace, TraceSegment
 
 _TINY_SPEED = 1e-14  # m/s: a closing speed up to this is a rounding error
 _ROUNDING = 1e-12  # share of a time that may be a rounding error
@@ -79,7 +79,7 @@ class Solver:
         check(self)
 
 
-class Fault(RuntimeError):
+class SimulationFault(RuntimeError):
     """The run can't go on: a force or drag isn't a finite number, or there are too many events."""
 
 
@@ -126,26 +126,26 @@ def simulate(
         else:
             for piece, end in plan:
                 run.advance(piece, end)
-    except Fault as fault:
+    except SimulationFault as fault:
         return run.trace(str(fault))
     return run.trace()
 
 
 def _decided(policy: Policy, sense: Sense) -> float:
-    """The force (N) that a policy returns; raises ``Fault`` if it fails."""
+    """The force (N) that a policy returns; raises ``SimulationFault`` if it fails."""
     try:
         value = policy.act(sense)
         force = float(value)
     except (Exception, SystemExit) as error:
         raise _failed("policy", sense.time, error) from error
     if not math.isfinite(force):
-        raise Fault(f"the policy returned {value!r} at {sense.time:g} s")
+        raise SimulationFault(f"the policy returned {value!r} at {sense.time:g} s")
     return force
 
 
-def _failed(name: str, time: float, error: BaseException) -> Fault:
+def _failed(name: str, time: float, error: BaseException) -> SimulationFault:
     """The fault for an error that a user's policy, force or drag raised at a time (s)."""
-    return Fault(f"the {name} failed at {time:g} s: {type(error).__name__}: {error}")
+    return SimulationFault(f"the {name} failed at {time:g} s: {type(error).__name__}: {error}")
 
 
 class Simulation:
@@ -171,7 +171,7 @@ class Simulation:
         self.x_f, self.v_f = 0.0, start.finger_velocity
         self.x_o, self.v_o = finger.gap, start.object_velocity
         self.events: list[Event] = []
-        self._segments: list[Segment] = []
+        self._segments: list[TraceSegment] = []
         self._solver = solver or Solver()
         self._force: Force = Constant(0.0)
         # Direction of the object's motion, which sets that of friction. It is state of its own:
@@ -192,11 +192,11 @@ class Simulation:
         self._force = force if callable(force) else Constant(float(force))
         try:
             self._go(until)
-        except Fault:
+        except SimulationFault:
             raise
         except (Exception, SystemExit) as error:  # it ends the run, not the program
             reason = f"{type(error).__name__}: {error}"
-            raise Fault(f"a drag law failed after {self.time:g} s: {reason}") from error
+            raise SimulationFault(f"a drag law failed after {self.time:g} s: {reason}") from error
 
     def _go(self, until: float) -> None:
         """The event loop: one epoch after another until the time ``until`` (s)."""
@@ -211,7 +211,9 @@ class Simulation:
             self._touching()
         while self.time < until:
             if len(self.events) > self._solver.max_events:
-                raise Fault(f"more than {self._solver.max_events} events by {self.time:g} s")
+                raise SimulationFault(
+                    f"more than {self._solver.max_events} events by {self.time:g} s"
+                )
             if self.epoch is Epoch.STUCK:
                 self._stay(until)
             elif self.epoch is Epoch.PUSHING:
@@ -239,11 +241,11 @@ class Simulation:
         segments = tuple(self._segments) or (self._start(),)
         return Trace(self.finger, self.time, tuple(self.events), segments, fault)
 
-    def _start(self) -> Segment:
+    def _start(self) -> TraceSegment:
         """The one segment, without duration, of a run that failed before its first step."""
         state = np.array([[self.x_f], [self.v_f], [self.x_o], [self.v_o]])
         steps, force = frozen([self.time]), Constant(0.0)
-        return Segment(
+        return TraceSegment(
             *(self.time, self.time, self.epoch, force, self._sign, steps),
             lambda t: np.repeat(state, len(t), axis=1),
         )
@@ -490,13 +492,15 @@ class Simulation:
         except (Exception, SystemExit) as error:
             raise _failed("force", time, error) from error
         if not math.isfinite(force):
-            raise Fault(f"the force is {force} N at {time:g} s")
+            raise SimulationFault(f"the force is {force} N at {time:g} s")
         return force
 
     def _finite(self, acceleration: float, time: float) -> float:
         """An acceleration (m/s^2) at a time (s), if it is a finite number."""
         if not math.isfinite(acceleration):  # the solver would shorten its step for ever
-            raise Fault(f"an acceleration is {acceleration} m/s^2 at {time:g} s: check the drag")
+            raise SimulationFault(
+                f"an acceleration is {acceleration} m/s^2 at {time:g} s: check the drag"
+            )
         return acceleration
 
     def _closing_acceleration(self, force: float, v_f: float, v_o: float) -> float:
@@ -534,7 +538,7 @@ class Simulation:
             max_step=min(max_step, solver.max_step),
         )
         if solution.status < 0:
-            raise Fault(f"the solver failed at {solution.t[-1]:g} s: {solution.message}")
+            raise SimulationFault(f"the solver failed at {solution.t[-1]:g} s: {solution.message}")
         return solution
 
     def _record(self, end: float, motion: Any, steps: Array | None = None) -> None:
@@ -542,14 +546,14 @@ class Simulation:
 
         Args:
             end: s; without any duration there is no segment.
-            motion: see ``Segment``.
+            motion: see ``TraceSegment``.
             steps: times (n,) of the solver's steps, s; None: only start and end.
         """
         start, self.time = self.time, float(end)
         if self.time > start:
             steps = frozen([start, end] if steps is None else steps)
             self._segments.append(
-                Segment(start, self.time, self.epoch, self._force, self._sign, steps, motion)
+                TraceSegment(start, self.time, self.epoch, self._force, self._sign, steps, motion)
             )
 
     def _log(self, kind: Kind, impulse: float = 0.0, closing: float = 0.0) -> None:

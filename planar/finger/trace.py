@@ -56,7 +56,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Segment:
+class TraceSegment:
     """A part of one epoch under one smooth force, as a continuous function of time.
 
     Attributes:
@@ -79,7 +79,7 @@ class Segment:
 
 
 @dataclass(frozen=True)
-class Samples:
+class TraceSamples:
     """A run at n instants.
 
     Attributes:
@@ -130,7 +130,7 @@ class Trace:
     finger: Finger
     end: float
     events: tuple[Event, ...]
-    segments: tuple[Segment, ...]
+    segments: tuple[TraceSegment, ...]
     fault: str | None = None
 
     def order(self, *kinds: Kind) -> tuple[Kind, ...]:
@@ -141,7 +141,7 @@ class Trace:
         """Sum of the impulses of all impacts, N s."""
         return sum(event.impulse for event in self.events)
 
-    def at(self, times: ArrayLike) -> Samples:
+    def at(self, times: ArrayLike) -> TraceSamples:
         """The run at ``times`` (n,) in s. At an event's time it is the state after the event.
 
         Raises:
@@ -166,9 +166,9 @@ class Trace:
             constant[rows] = self._compression(segment, applied[rows], motion[1, rows])
         x_f, v_f, x_o, v_o = (frozen(row) for row in motion)
         felt = frozen(constant), frozen(self._impulsive(time))
-        return Samples(frozen(time), x_f, v_f, x_o, v_o, frozen(applied), *felt, epoch)
+        return TraceSamples(frozen(time), x_f, v_f, x_o, v_o, frozen(applied), *felt, epoch)
 
-    def samples(self, rate: float = 100.0) -> Samples:
+    def samples(self, rate: float = 100.0) -> TraceSamples:
         """The run sampled at ``rate`` (Hz) from time 0, and at its end."""
         count = int(np.ceil(self.end * rate - 1e-9))
         return self.at(np.append(np.arange(count) / rate, self.end))
@@ -176,14 +176,14 @@ class Trace:
     def write(self, path: Path | str, rate: float) -> None:
         """Write samples at ``rate`` (Hz) as CSV.
 
-        Columns are the fields of ``Samples``, with units: ``finger_position [m]``. Numbers have all
+        Columns are the fields of ``TraceSamples``, with units: ``finger_position [m]``. Numbers have all
         digits.
 
         Raises:
             BadInput: ``path`` can't be written.
         """
         samples = self.samples(rate)
-        names = (column.name for column in fields(Samples))
+        names = (column.name for column in fields(TraceSamples))
         write_table(path, {_header(name): getattr(samples, name) for name in names})
 
     def write_events(self, path: Path | str) -> None:
@@ -198,7 +198,7 @@ class Trace:
         }
         write_table(path, table)
 
-    def _compression(self, segment: Segment, force: Array, velocity: Array) -> Any:
+    def _compression(self, segment: TraceSegment, force: Array, velocity: Array) -> Any:
         """Compression (n,), N, at applied forces and velocities (n,) of a segment."""
         if segment.epoch is Epoch.SEPARATE:
             return 0.0

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from galley.planar.finger.model import Finger
-from galley.planar.finger.pictures import EPOCH_NAMES, Stage
-from galley.planar.finger.simulation import Fault, Simulation
+from galley.planar.finger.pictures import EPOCH_NAMES, FingerCanvas
+from galley.planar.finger.simulation import Simulation, SimulationFault
 from galley.planar.finger.trace import Trace
 from galley.planar.window import Window
 
@@ -33,12 +33,12 @@ def drive(finger: Finger, force: float = 2.0, longest: float = 600.0) -> Trace:
     fault = None
     with Window(*_SIZE, "galley touch") as window:
         run, step = Simulation(finger), min(_STEP, finger.contact_time)
-        stage = Stage(finger, *_SIZE, -0.3 * _VIEW, 0.7 * _VIEW, _HARD * force, _HELP)
+        stage = FingerCanvas(finger, *_SIZE, -0.3 * _VIEW, 0.7 * _VIEW, _HARD * force, _HELP)
         while run.time < longest and window.read():
             applied = force * _push(window)
             try:
                 run.advance(applied, run.time + step)
-            except Fault as error:
+            except SimulationFault as error:
                 fault = str(error)
                 break
             _follow(stage, run.x_f, run.x_o)
@@ -56,7 +56,7 @@ def _push(window: Window) -> float:
     return way * (_HARD if down & {pygame.K_LSHIFT, pygame.K_RSHIFT} else 1.0)
 
 
-def _follow(stage: Stage, x_f: float, x_o: float) -> None:
+def _follow(stage: FingerCanvas, x_f: float, x_o: float) -> None:
     """Move the stage if the fingertip or the object is too near to its edge."""
     span = stage.high - stage.low
     shift = min(0.0, x_f - (stage.low + _MARGIN * span))

@@ -51,7 +51,7 @@ class Moment:
     stages: Array | None = None
 
 
-class Stage:
+class PushCanvas:
     """Draws pictures of one table, with a caption.
 
     Attributes:
@@ -162,7 +162,7 @@ def film_rollouts(
         raise ValueError("rollouts = []: a film needs at least one")
     arm = PushArm(rollouts[0].config.arm)
     points = np.concatenate([arm.points(run.angles).reshape(-1, 2) for run in rollouts])
-    stage = Stage(rollouts[0].config, height, points)
+    stage = PushCanvas(rollouts[0].config, height, points)
     badge = "" if speed == 1.0 else f", {speed:g}x speed"
     frames: list[tuple[int, float]] = []  # index of an episode, and its time (s)
     moments: list[int] = []
@@ -183,7 +183,7 @@ def film_rollouts(
 
 
 def moment_of(
-    stage: Stage, rollout: Rollout, clock: float, predicted: Sequence[Array] | None = None
+    stage: PushCanvas, rollout: Rollout, clock: float, predicted: Sequence[Array] | None = None
 ) -> Moment:
     """An episode at a time (s) since its start; ``predicted``: a policy's stages of each step."""
     last = len(rollout.targets)

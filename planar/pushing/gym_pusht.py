@@ -36,7 +36,7 @@ from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.config_file import load_config
 from galley.planar.pushing.environment import Actions, Info, PushEnv, Seen, known, point
 from galley.planar.pushing.picture import SIZE as SIZE_OBSERVED
-from galley.planar.pushing.picture import Painter, Picture, View, view_of
+from galley.planar.pushing.picture import Painter, Picture, PictureArea, view_of
 from galley.planar.pushing.rollout import SUCCESS, Rollout, held
 from galley.planar.pushing.shapes import shape
 from galley.planar.pushing.simulation import Simulation, State
@@ -318,7 +318,7 @@ class GymPushTEnv(PushEnv):
         return Painter(self.sim, _view(self.visualization_width, self.visualization_height))
 
 
-def _view(width: int, height: int) -> View:
+def _view(width: int, height: int) -> PictureArea:
     """The view of the plane from 0 to 512 px, in a picture of this width and height, pixels."""
     return view_of(metres(np.zeros(2)), metres(np.full(2, SIZE)), width, height)
 

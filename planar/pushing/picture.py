@@ -43,7 +43,7 @@ LINK, JOINT, TARGET = _colors((240, 150, 60), (70, 74, 82), (198, 40, 40))
 
 
 @dataclass(frozen=True)
-class View:
+class PictureArea:
     """The part of the plane that a picture shows.
 
     Attributes:
@@ -67,7 +67,7 @@ class View:
         return np.asarray(pixel, dtype=np.float64) / self.scale + (self.left, self.top)
 
 
-def view_of(low: ArrayLike, high: ArrayLike, width: int, height: int) -> View:
+def view_of(low: ArrayLike, high: ArrayLike, width: int, height: int) -> PictureArea:
     """The closest view of the rectangle between two corners (2,), m, which is in the middle.
 
     Raises:
@@ -79,10 +79,10 @@ def view_of(low: ArrayLike, high: ArrayLike, width: int, height: int) -> View:
     size = np.array([width, height])
     scale = float((size / (high - low)).min())
     left, top = (low + high) / 2.0 - size / scale / 2.0
-    return View(width, height, float(left), float(top), scale)
+    return PictureArea(width, height, float(left), float(top), scale)
 
 
-def table_view(config: PushConfig, size: int = SIZE) -> View:
+def table_view(config: PushConfig, size: int = SIZE) -> PictureArea:
     """The view of a table in a square picture of a side in pixels."""
     return view_of((0.0, 0.0), (config.width, config.height), size, size)
 
@@ -99,7 +99,7 @@ class Painter:
         view: None: the table in 96 x 96 pixels.
     """
 
-    def __init__(self, sim: Simulation, view: View | None = None) -> None:
+    def __init__(self, sim: Simulation, view: PictureArea | None = None) -> None:
         from galley.planar.pushing import picture_kernel
 
         ensure(PUSHING)

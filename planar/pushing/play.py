@@ -9,7 +9,7 @@ import numpy as np
 from galley.domain.frames import Array
 from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.demonstrators import Demonstrator
-from galley.planar.pushing.film import Moment, Stage, moment_of
+from galley.planar.pushing.film import Moment, PushCanvas, moment_of
 from galley.planar.pushing.rollout import STEPS, Rollout, Stopped, roll_out
 from galley.planar.pushing.simulation import State
 from galley.planar.window import Window
@@ -49,7 +49,7 @@ def watch(
         ValueError: the arm can't hold the pusher without crossing itself.
     """
     slack = [(-_SLACK, 0.0), (config.width + _SLACK, 0.0)]
-    stage = Stage(config, height, slack)
+    stage = PushCanvas(config, height, slack)
     with Window(stage.view.width, stage.view.height, "galley push") as window:
         count = 0
         while episodes is None or count < episodes:
@@ -67,7 +67,7 @@ def watch(
 class _Live:
     """A demonstrator that shows each state, with targets from another one or the mouse."""
 
-    def __init__(self, stage: Stage, window: Window, inner: Demonstrator | None) -> None:
+    def __init__(self, stage: PushCanvas, window: Window, inner: Demonstrator | None) -> None:
         self._stage, self._window, self._inner = stage, window, inner
         self._last: Moment | None = None
         self._target: Array | None = None

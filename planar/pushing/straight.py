@@ -60,7 +60,7 @@ Reachable = Callable[[Array, Array, Picks], NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, eq=False)
-class Push:
+class StraightPush:
     """A straight push: the pusher's centre moves from ``start`` by ``length`` along ``direction``.
 
     Attributes:
@@ -217,7 +217,7 @@ def union(parts: Sequence[ArrayLike]) -> Polygon:
     return Polygon(np.array(merged.exterior.coords)[:-1])
 
 
-def predict_push(slider: Slider, pose: ArrayLike, start: ArrayLike, end: ArrayLike) -> Push:
+def predict_push(slider: Slider, pose: ArrayLike, start: ArrayLike, end: ArrayLike) -> StraightPush:
     """Predict how a push moves a body.
 
     Args:
@@ -240,14 +240,14 @@ def predict_push(slider: Slider, pose: ArrayLike, start: ArrayLike, end: ArrayLi
     unit = _turned(way / length, -at[2])
     motions, spread = slider.rolled(local[None], unit[None], length)
     along = np.minimum(np.arange(motions.shape[1]) * _STEP, length)
-    return Push(p, way / length, length, along, composed(at, motions[0]), spread[0, -1])
+    return StraightPush(p, way / length, length, along, composed(at, motions[0]), spread[0, -1])
 
 
 def plan_pushes(
     slider: Slider, pose: ArrayLike, goal: ArrayLike, rng: np.random.Generator, *,
     clear: Clear | None = None, reachable: Reachable | None = None, most: int = 8,
     tolerance: tuple[float, float] = (0.01, np.radians(5.0)),
-) -> tuple[Push, ...]:  # fmt: skip
+) -> tuple[StraightPush, ...]:  # fmt: skip
     """The pushes that bring a body to a goal in the least time, by a random search; see the module.
 
     Args:
@@ -297,7 +297,7 @@ class _Search:
         scaled = np.column_stack([self._motions[last] / tolerance[[0, 0, 1]], self._doubts[last]])
         self._tree = cKDTree(scaled)
 
-    def plan(self, most: int) -> tuple[Push, ...]:
+    def plan(self, most: int) -> tuple[StraightPush, ...]:
         """The cheapest plan of at most ``most`` pushes; empty at the goal or if none has room."""
         if (self._off(self._pose[None]) <= 1.0).all() or len(self._last) == 0:
             return ()
@@ -428,7 +428,7 @@ class _Search:
         start = poses[:, :2] + _turned(self._grid.starts[push], poses[:, 2])
         return start, _turned(self._grid.along[push], poses[:, 2])
 
-    def _pushes(self, picks: Sequence[int]) -> tuple[Push, ...]:
+    def _pushes(self, picks: Sequence[int]) -> tuple[StraightPush, ...]:
         """The pushes of a plan, with the predicted poses of the body."""
         grid, pose, pushes = self._grid, self._pose, []
         for pick in picks:
@@ -436,7 +436,7 @@ class _Search:
             start, unit = self._lines(pose[None], np.array([k]))
             along = _STEP * np.arange(end + 1, dtype=np.float64)
             poses, spread = composed(pose, grid.motions[k, : end + 1]), grid.spread[k, end]
-            pushes.append(Push(start[0], unit[0], float(along[-1]), along, poses, spread))
+            pushes.append(StraightPush(start[0], unit[0], float(along[-1]), along, poses, spread))
             pose = poses[-1]
         return tuple(pushes)
 

@@ -9,16 +9,16 @@
 """
 
 from galley.planar.reach.arm import PlanarArm
+from galley.planar.reach.base_sampler import BaseSamples, DonutSampler, uniform_targets
 from galley.planar.reach.context import Context
-from galley.planar.reach.donut import DonutSampler, Samples, uniform_targets
 from galley.planar.reach.shapes import shape_of
 from galley.planar.reach.weighted import Weighted
 
 __all__ = [
+    "BaseSamples",
     "Context",
     "DonutSampler",
     "PlanarArm",
-    "Samples",
     "Weighted",
     "shape_of",
     "uniform_targets",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from galley.domain.frames import Array, wrap
 from galley.planar.reach.arm import PlanarArm
-from galley.planar.reach.shapes import Shape
+from galley.planar.reach.shapes import Region2D
 
 # The robot's outline, m. Its base is a rectangle about (x, y) with its length along the heading; a
 # disc is at the middle of the front side, as the camera is. Links have round ends.
@@ -37,8 +37,8 @@ class Context:
     """
 
     arm: PlanarArm
-    obstacles: tuple[Shape, ...] = ()
-    forbidden: tuple[Shape, ...] = ()
+    obstacles: tuple[Region2D, ...] = ()
+    forbidden: tuple[Region2D, ...] = ()
     view: float | None = None
     margin: float = 0.0
 

@@ -25,8 +25,8 @@ from galley.domain.errors import BadInput
 from galley.learning import shards
 from galley.planar.reach import scores
 from galley.planar.reach.arm import PlanarArm
+from galley.planar.reach.base_sampler import BaseSamples, DonutSampler, uniform_targets
 from galley.planar.reach.context import Context
-from galley.planar.reach.donut import DonutSampler, Samples, uniform_targets
 from galley.planar.reach.shapes import Figure, shape_of
 from galley.planar.reach.weighted import Weight, Weighted
 from galley.sweeps import LostJob, sweep
@@ -141,7 +141,7 @@ class DatasetSettings:
         """Whether rows are dropped for reasons other than joint limits."""
         return isinstance(self.law(), Weighted)
 
-    def sample(self, shard: int) -> Samples:
+    def sample(self, shard: int) -> BaseSamples:
         """The rows of a shard; ``source`` is the number of the base in the whole dataset."""
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(shard,)))
         first = shard * self.shard_bases
@@ -235,7 +235,7 @@ def row_count(folder: Path | str) -> int:
     return int(shards.read_record(folder, FORMAT, _WHAT).get("rows", 0))
 
 
-def load(folder: Path | str, split: Split = "train") -> Samples:
+def load(folder: Path | str, split: Split = "train") -> BaseSamples:
     """The rows of a dataset; ``source`` is the number of the base in the whole dataset.
 
     Args:
@@ -266,7 +266,7 @@ def load(folder: Path | str, split: Split = "train") -> Samples:
         chosen = {"train": ~held_out, "validation": held_out, "all": slice(None)}[split]
         parts.append([column[chosen] for column in values])
     *columns, elbow, base = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Samples(np.column_stack(columns[:5]), np.column_stack(columns[5:]), elbow, base)
+    return BaseSamples(np.column_stack(columns[:5]), np.column_stack(columns[5:]), elbow, base)
 
 
 def _write_shard(settings: DatasetSettings, folder: str, k: int) -> int:

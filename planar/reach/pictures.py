@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array
-from galley.planar.reach import DonutSampler, PlanarArm, Samples
+from galley.planar.reach import BaseSamples, DonutSampler, PlanarArm
 from galley.viz.figures import figure_file
 
 PLUS, MINUS, INK, FAINT = "#c8553d", "#2a7f9e", "#1d2b36", "#8b98a3"
@@ -42,7 +42,7 @@ class Plane:
     labels: tuple[str, str, str]
 
 
-def poses(samples: Samples) -> Array:
+def poses(samples: BaseSamples) -> Array:
     """Base poses (m, 3), m and rad: positions relative to the target, headings in the world."""
     return np.column_stack([samples.q[:, :2] - samples.target, samples.q[:, 2]])
 
@@ -50,7 +50,7 @@ def poses(samples: Samples) -> Array:
 # -- densities -------------------------------------------------------------------------------------
 
 
-def base_plane(sampler: DonutSampler, drawn: Mapping[str, Samples], cells: int = 64) -> Plane:
+def base_plane(sampler: DonutSampler, drawn: Mapping[str, BaseSamples], cells: int = 64) -> Plane:
     """Density of the base's position (per m^2): the true one, and histograms of samples."""
     edges = np.linspace(-1.08 * sampler.arm.outer, 1.08 * sampler.arm.outer, cells + 1)
     points = {name: poses(rows)[:, :2] for name, rows in drawn.items()}
@@ -63,7 +63,7 @@ def base_plane(sampler: DonutSampler, drawn: Mapping[str, Samples], cells: int =
     return _plane((edges, edges), density, points, labels)
 
 
-def joint_plane(sampler: DonutSampler, drawn: Mapping[str, Samples], cells: int = 72) -> Plane:
+def joint_plane(sampler: DonutSampler, drawn: Mapping[str, BaseSamples], cells: int = 72) -> Plane:
     """Density of the joint angles (per rad^2): the true one, and histograms of samples.
 
     With the direction phi of the base, dx dy dpsi = w dphi dtheta1 dtheta2, where w is the
@@ -149,7 +149,7 @@ def draw_densities(path: Path | str, planes: Sequence[Plane]) -> None:
 # -- the donut -------------------------------------------------------------------------------------
 
 
-def draw_donut(path: Path | str, samples: Samples, sampler: DonutSampler) -> None:
+def draw_donut(path: Path | str, samples: BaseSamples, sampler: DonutSampler) -> None:
     """Draw base positions about the target, headings as arrows, and a few robots, as a PNG."""
     with figure_file(path, (7.4, 7.2)) as figure:
         figure.set_layout_engine("constrained")

@@ -16,7 +16,7 @@ from galley.planar.geometry.polygon import Polygon as Outline
 
 
 @dataclass(frozen=True)
-class Shape:
+class Region2D:
     """All points within ``radius`` (m) of a geometry: a disc about a point, or a polygon.
 
     Attributes:
@@ -45,7 +45,7 @@ Figure = tuple[str, tuple[float, ...]]
 """A shape as plain data: its kind and its numbers, see ``shape_of``."""
 
 
-def shape_of(kind: str, numbers: Sequence[float]) -> Shape:
+def shape_of(kind: str, numbers: Sequence[float]) -> Region2D:
     """The shape of a kind and its numbers.
 
     Args:
@@ -61,7 +61,7 @@ def shape_of(kind: str, numbers: Sequence[float]) -> Shape:
         x, y, radius = as_numbers(numbers, "circle", (3,))
         if radius <= 0.0:
             raise ValueError(f"radius must be positive, got {radius:g}")
-        return Shape(shapely.Point(x, y), radius)
+        return Region2D(shapely.Point(x, y), radius)
     if kind == "box" and n in (4, 5):
         x, y, width, height, angle = as_numbers([*numbers, 0.0][:5], "box", (5,))
         if min(width, height) <= 0.0:
@@ -76,4 +76,4 @@ def shape_of(kind: str, numbers: Sequence[float]) -> Shape:
             "shapes are circle X Y RADIUS, box X Y WIDTH HEIGHT [ANGLE] and polygon X Y X Y X Y "
             f"..., got {kind} {' '.join(f'{number:g}' for number in numbers)}"
         )
-    return Shape(shapely.Polygon(Outline(corners).vertices))
+    return Region2D(shapely.Polygon(Outline(corners).vertices))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from galley.domain.frames import Array
-from galley.planar.reach.donut import DonutSampler, Samples
+from galley.planar.reach.base_sampler import BaseSamples, DonutSampler
 
 _MOST = 2**22  # bases drawn to estimate Z, at most
 
@@ -43,7 +43,7 @@ class Weighted:
         """w (m,) of rows q (m, 5) for targets (m, 2)."""
         return np.asarray(np.prod([weight(q, target) for weight in self.weights], axis=0))
 
-    def sample(self, target: ArrayLike, n: int, rng: np.random.Generator) -> Samples:
+    def sample(self, target: ArrayLike, n: int, rng: np.random.Generator) -> BaseSamples:
         """The rows of ``n`` candidate bases that are kept."""
         rows = self.sampler.sample(target, n, rng)
         return rows.take(rng.random(len(rows)) < self.weight(rows.q, rows.target))

@@ -50,7 +50,7 @@ from galley.skills.placing import footprints
 from galley.skills.placing.footprints import Footprint, gaps, padded, placed
 
 if TYPE_CHECKING:
-    from galley.planar.pushing.straight import Push, Slider
+    from galley.planar.pushing.straight import Slider, StraightPush
 
 STRONGEST = THRESHOLDS.stop_force - THRESHOLDS.push_excess  # N, greatest force of a push
 _FORCE, _LEAST = 2.5, 12.0  # a push is stuck at this times the friction, and at least this many N
@@ -310,7 +310,7 @@ class PushedItem:
         return hand.obstacles(self.context, self.state, (self.item.name,), about)
 
     def manipulations(
-        self, push: Push, goal: Array, state: State, rng: np.random.Generator
+        self, push: StraightPush, goal: Array, state: State, rng: np.random.Generator
     ) -> Iterator[Manipulation]:
         """Ways to carry out a push of the item from where it is: lower, push, back off, lift.
 

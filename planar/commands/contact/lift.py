@@ -19,7 +19,7 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class ContactLiftOptions:
     """Options of ``galley contact lift``."""
 
     shape: Literal["circle", "hexagon", "rectangle"] = option("circle", "Lift this body.")
@@ -32,7 +32,7 @@ class Options:
     results: Results = results_group(speed=0.5)
 
 
-def command(options: Options) -> int:
+def command(options: ContactLiftOptions) -> int:
     """Simulate, and write the results; exit status 1 if a step fails."""
     with session(options.results, f"lift-{options.shape}") as work:
         from galley.planar.contact import Points

@@ -17,7 +17,7 @@ from galley.domain.files import write_atomically
 from galley.domain.options import group, more
 
 if TYPE_CHECKING:
-    from galley.planar.contact import Failure
+    from galley.planar.contact import StepFailure
     from galley.planar.contact.record import PlanarRun
     from galley.planar.contact.setup import Setup
 
@@ -25,7 +25,7 @@ SUMMARY = "summary.json"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Film(Animation):
+class ContactFilm(Animation):
     """Options of the film and the states."""
 
     video: bool = video_option()
@@ -38,12 +38,12 @@ class Results:
     """Options of the results: the folder, and what is written to it."""
 
     out: Path | None = out_option()
-    film: Film = group(Film(height=540, fps=25), "film and states")
+    film: ContactFilm = group(ContactFilm(height=540, fps=25), "film and states")
 
 
 def results_group(speed: float = 1.0) -> Any:
     """The group of options of the results; ``speed``: default of the film."""
-    return group(Results(film=Film(height=540, fps=25, speed=speed)))
+    return group(Results(film=ContactFilm(height=540, fps=25, speed=speed)))
 
 
 @dataclass
@@ -107,7 +107,7 @@ def session(options: Results, name: str) -> Iterator[Session]:
         yield Session(options, folder, Printer())
 
 
-def _words(failure: Failure, setup: Setup) -> str:
+def _words(failure: StepFailure, setup: Setup) -> str:
     """A failed step in words: its time, the state before it, and what to try."""
     states = []
     for j in setup.world.free:

@@ -16,14 +16,14 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class ContactRunOptions:
     """Options of ``galley contact run``."""
 
     scene: Path = argument("Simulate this scene, YAML; see below.", "SCENE")
     results: Results = results_group()
 
 
-def command(options: Options) -> int:
+def command(options: ContactRunOptions) -> int:
     """Read the scene, simulate, and write the results; exit status 1 if a step fails."""
     with session(options.results, options.scene.stem) as work:
         from galley.planar.contact.scene import load_setup

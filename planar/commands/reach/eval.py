@@ -18,7 +18,7 @@ EPILOG = """examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class ReachEvalOptions:
     """Options of ``galley reach eval``."""
 
     checkpoint: Path = argument("Read this model of galley reach train.", default=MODEL)
@@ -27,7 +27,7 @@ class Options:
     json: Path | None = json_option("the figures")
 
 
-def command(options: Options) -> int:
+def command(options: ReachEvalOptions) -> int:
     """Compare model and truth; exit status 0."""
     need("planar", *NEEDED)
     check_output(options.json, ".json", option="--json")

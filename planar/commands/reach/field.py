@@ -30,7 +30,7 @@ _HEADINGS = 24
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class ReachFieldOptions:
     """Options of ``galley reach field``."""
 
     item: str = argument("Grasp this item of the scene.", "ITEM")
@@ -40,7 +40,7 @@ class Options:
     half: Positive = more(1.5, "Look this far from the item in x and y, in m.", "M")
 
 
-def command(options: Options) -> int:
+def command(options: ReachFieldOptions) -> int:
     """Compute the field, print its figures, draw it."""
     import numpy as np
 

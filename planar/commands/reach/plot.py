@@ -17,7 +17,7 @@ from galley.domain.options import option
 from galley.planar.commands.reach.options import Sampler, sampler_group
 
 if TYPE_CHECKING:
-    from galley.planar.reach import DonutSampler, Samples
+    from galley.planar.reach import BaseSamples, DonutSampler
 
 KINDS = ("donut", "density")
 
@@ -29,7 +29,7 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class ReachPlotOptions:
     """Options of ``galley reach plot``.
 
     Raises:
@@ -53,7 +53,7 @@ class Options:
             raise argparse.ArgumentTypeError("--bases has no effect on rows of --data")
 
 
-def command(options: Options) -> int:
+def command(options: ReachPlotOptions) -> int:
     """Draw the pictures; exit status 0 once all are written."""
     from galley.domain.files import write_fault
     from galley.planar.reach import pictures
@@ -81,7 +81,7 @@ def command(options: Options) -> int:
     return 0
 
 
-def _data(options: Options, bases: int) -> tuple[DonutSampler, Samples]:
+def _data(options: ReachPlotOptions, bases: int) -> tuple[DonutSampler, BaseSamples]:
     """The sampler, and the rows to draw."""
     if options.data is None:
         made = options.sampler.made()
@@ -102,7 +102,7 @@ def _data(options: Options, bases: int) -> tuple[DonutSampler, Samples]:
     return settings.sampler, rows
 
 
-def _learned(model: Path, truth: DonutSampler, draws: int, start: int) -> Samples:
+def _learned(model: Path, truth: DonutSampler, draws: int, start: int) -> BaseSamples:
     """Samples of a learned model for H = (0, 0).
 
     Raises:
@@ -119,5 +119,5 @@ def _learned(model: Path, truth: DonutSampler, draws: int, start: int) -> Sample
         if getattr(theirs, name) != getattr(truth, name):
             reason = f"{name} {getattr(theirs, name)}, not {getattr(truth, name)}"
             raise argparse.ArgumentTypeError(f"--model was trained with {reason}")
-    rows: Samples = learned.sample((0.0, 0.0), draws, start)
+    rows: BaseSamples = learned.sample((0.0, 0.0), draws, start)
     return rows

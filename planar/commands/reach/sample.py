@@ -81,7 +81,7 @@ class Filters:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class ReachSampleOptions:
     """Options of ``galley reach sample``; like ``Filters``, with names of ``DatasetSettings``."""
 
     target: tuple[float, float] | None = option(
@@ -103,7 +103,7 @@ class Options:
     out: Path | None = out_option()
 
 
-def command(options: Options) -> int:
+def command(options: ReachSampleOptions) -> int:
     """Write the dataset; exit status 1 if files are missing or it is empty, else 0."""
     need("planar", "pyarrow")
     from galley.cli.common.study import results_folder

@@ -15,7 +15,7 @@ from galley.domain.options import more, option
 from galley.planar.commands.reach.options import BOUNDS, Sampler, sampler_group
 
 if TYPE_CHECKING:
-    from galley.planar.reach.learned import LearnedModel, Progress
+    from galley.planar.reach.learned import FitProgress, LearnedModel
 
 MODEL = Path("model.safetensors")  # the default of --out
 NEEDED = ("jax", "equinox", "flowjax", "optax", "safetensors")
@@ -27,7 +27,7 @@ examples:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class ReachTrainOptions:
     """Options of ``galley reach train``."""
 
     data: Path | None = option(None, "Learn from this dataset of galley reach sample.", "DIR")
@@ -41,7 +41,7 @@ class Options:
     sampler: Sampler = sampler_group()
 
 
-def command(options: Options) -> int:
+def command(options: ReachTrainOptions) -> int:
     """Train; exit status 0 once the checkpoint is written."""
     if options.data is not None:
         options.sampler.check_unused()
@@ -50,7 +50,13 @@ def command(options: Options) -> int:
     need("planar", *NEEDED)
     check_writable(options.out)
     from galley.planar.reach.dataset import DatasetSettings, load, read_settings
-    from galley.planar.reach.learned import Settings, Shape, Task, save_checkpoint, train
+    from galley.planar.reach.learned import (
+        FlowArchitecture,
+        ReachTask,
+        Settings,
+        save_checkpoint,
+        train,
+    )
 
     if options.data is not None:
         need("planar", "pyarrow")
@@ -61,17 +67,17 @@ def command(options: Options) -> int:
         data = DatasetSettings(options.sampler.made(), bases, bounds=bounds, seed=options.seed)
     printer = Printer()
 
-    def each(now: Progress, best: LearnedModel) -> None:
+    def each(now: FitProgress, best: LearnedModel) -> None:
         if now.best:
             save_checkpoint(options.out, best)
         printer.console.print(now.line())
 
     with usage():
-        task = Task(data, options.radii)
+        task = ReachTask(data, options.radii)
         steps = options.steps or (3000 if options.radii else 1500)
         how = Settings(steps=steps, seed=options.seed)
         samples = task.samples() if options.data is None else load(options.data, "all")
         printer.stage(f"training on {plural(len(samples), 'row')}")
-        best = train(task, samples, Shape(), how, each)
+        best = train(task, samples, FlowArchitecture(), how, each)
     printer.stage(f"{options.out}: the model after {best.history['step']} steps")
     return 0

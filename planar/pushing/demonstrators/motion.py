@@ -23,7 +23,7 @@ _SAME = 0.99  # share of the goal that a turned body must cover to count as the 
 
 
 @dataclass(frozen=True)
-class Pace:
+class PusherTiming:
     """Speeds and times of a config's pusher.
 
     Attributes:
@@ -37,7 +37,7 @@ class Pace:
     travel: float
 
     @classmethod
-    def of(cls, config: PushConfig) -> Pace:
+    def of(cls, config: PushConfig) -> PusherTiming:
         """The pace for a config's pusher.
 
         Raises:
@@ -69,7 +69,7 @@ class Pace:
         return np.stack([np.interp(at, ends, axis) for axis in points.T], axis=1)
 
 
-class Aim:
+class GoalDistance:
     """Distances of bodies from the goal.
 
     Attributes:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from galley.domain.frames import Array
 from galley.planar.pushing.config import PushConfig
-from galley.planar.pushing.demonstrators.motion import Aim, Pace
+from galley.planar.pushing.demonstrators.motion import GoalDistance, PusherTiming
 from galley.planar.pushing.demonstrators.roadmap import Paths, Roadmap
 from galley.planar.pushing.rollout import SUCCESS
 from galley.planar.pushing.simulation import Simulation, State
@@ -82,8 +82,8 @@ class Planned:
     """The planning demonstrator of the module."""
 
     def __init__(self, config: PushConfig) -> None:
-        self._pace, self._sim = Pace.of(config), Simulation(config)
-        self._aim, self._roadmap = Aim(self._sim), Roadmap(self._sim)
+        self._pace, self._sim = PusherTiming.of(config), Simulation(config)
+        self._aim, self._roadmap = GoalDistance(self._sim), Roadmap(self._sim)
         self._longest = max(round(_LONGEST / self._pace.step), 1)
         self._back = self._pace.travel * self._pace.ahead
         self._between = self._roadmap.between()
@@ -346,7 +346,7 @@ class _Way:
         steps: (m,), control steps before that.
     """
 
-    def __init__(self, pace: Pace, paths: Paths, reached: NDArray[np.int64]) -> None:
+    def __init__(self, pace: PusherTiming, paths: Paths, reached: NDArray[np.int64]) -> None:
         self.arrival = np.full(len(paths.lengths), np.inf)
         self.arrival[reached] = pace.arrival(paths.lengths[reached])
         self.steps = np.zeros(len(paths.lengths), dtype=np.int64)

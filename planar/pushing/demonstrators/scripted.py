@@ -15,7 +15,7 @@ import numpy as np
 from galley.domain.frames import Array, rotation_z
 from galley.planar.geometry.support import characteristic_length
 from galley.planar.pushing.config import PushConfig
-from galley.planar.pushing.demonstrators.motion import Aim, Pace
+from galley.planar.pushing.demonstrators.motion import GoalDistance, PusherTiming
 from galley.planar.pushing.demonstrators.roadmap import Roadmap
 from galley.planar.pushing.simulation import Simulation, State
 
@@ -29,8 +29,8 @@ class Scripted:
     """The demonstrator of the module."""
 
     def __init__(self, config: PushConfig) -> None:
-        self._pace, sim = Pace.of(config), Simulation(config)
-        self._aim, self._roadmap = Aim(sim), Roadmap(sim)
+        self._pace, sim = PusherTiming.of(config), Simulation(config)
+        self._aim, self._roadmap = GoalDistance(sim), Roadmap(sim)
         self._length = characteristic_length(sim.body)
         self._direction, self._reference = np.zeros(2), np.zeros(2)
         self._least, self._waited = np.inf, 0

@@ -8,16 +8,21 @@ Needs the extra ``planar`` (JAX).
 """
 
 from galley.planar.reach.learned.evaluation import evaluate
-from galley.planar.reach.learned.model import LearnedModel, Shape, load_checkpoint, save_checkpoint
-from galley.planar.reach.learned.task import Task
-from galley.planar.reach.learned.training import Progress, Settings, train
+from galley.planar.reach.learned.model import (
+    FlowArchitecture,
+    LearnedModel,
+    load_checkpoint,
+    save_checkpoint,
+)
+from galley.planar.reach.learned.task import ReachTask
+from galley.planar.reach.learned.training import FitProgress, Settings, train
 
 __all__ = [
+    "FitProgress",
+    "FlowArchitecture",
     "LearnedModel",
-    "Progress",
+    "ReachTask",
     "Settings",
-    "Shape",
-    "Task",
     "evaluate",
     "load_checkpoint",
     "save_checkpoint",

@@ -19,7 +19,7 @@ _PER_CIRCLE = 1000  # candidate bases, whose free share normalises the density
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class ModelEvaluation:
     """Figures of a model and of the true distribution. Densities are per dx dy dpsi and elbow.
 
     Attributes:
@@ -47,7 +47,7 @@ class Evaluation:
     rows: int
 
 
-def evaluate(model: LearnedModel, seed: int = 1, bases: int = 100_000) -> Evaluation:
+def evaluate(model: LearnedModel, seed: int = 1, bases: int = 100_000) -> ModelEvaluation:
     """Compare a model with the distribution on which it was trained.
 
     Args:
@@ -82,7 +82,7 @@ def evaluate(model: LearnedModel, seed: int = 1, bases: int = 100_000) -> Evalua
     drawn = model.sample(samples.target, n, seed, circle)
     rate = n / (perf_counter() - start)
     free = 1.0 if circle is None else task.free(drawn.q, circle[drawn.source]).mean()
-    return Evaluation(
+    return ModelEvaluation(
         kl_nats=kl,
         kl_error=float(np.sqrt((apart**2).sum())) / n,
         nll_nats=-float(log_q.mean()),

@@ -19,18 +19,18 @@ from galley.learning.checkpoints import (
     whole,
     write_checkpoint,
 )
-from galley.planar.reach import Samples
+from galley.planar.reach import BaseSamples
 from galley.planar.reach.dataset import DatasetSettings
-from galley.planar.reach.learned.chart import Chart
 from galley.planar.reach.learned.flow import SplineFlow
-from galley.planar.reach.learned.task import Task
+from galley.planar.reach.learned.task import ReachTask
+from galley.planar.reach.learned.unit_cube_map import UnitCubeMap
 
 FORMAT = 3  # of a checkpoint
 _ROWS = 2**14  # rows at a time; always the same shape, so that it is compiled once
 
 
 @dataclass(frozen=True)
-class Shape:
+class FlowArchitecture:
     """The size of a flow.
 
     Attributes:
@@ -57,16 +57,16 @@ class LearnedModel:
         history: of the training: steps, validation loss (nats), seed and so on.
     """
 
-    task: Task
-    chart: Chart
-    shape: Shape
+    task: ReachTask
+    chart: UnitCubeMap
+    shape: FlowArchitecture
     scale: Array
     flow: SplineFlow
     history: dict[str, float | int]
 
     def sample(
         self, target: ArrayLike, n: int, seed: int, circle: ArrayLike | None = None
-    ) -> Samples:
+    ) -> BaseSamples:
         """``n`` draws, without those for which the IK has no solution.
 
         Args:
@@ -88,7 +88,7 @@ class LearnedModel:
         side = (1 - elbow) // 2
         solved = np.nonzero(valid[np.arange(n), side])[0]
         q = np.column_stack([base[solved], theta[solved, side[solved]]])
-        return Samples(q, target[solved], elbow[solved], solved)
+        return BaseSamples(q, target[solved], elbow[solved], solved)
 
     def log_density(
         self, q: ArrayLike, target: ArrayLike, circle: ArrayLike | None = None
@@ -175,15 +175,15 @@ def load_checkpoint(path: Path | str) -> LearnedModel:
     with whole(path, "checkpoint"):
         circle = settings["circle"]
         radii = None if circle is None else (float(circle[0]), float(circle[1]))
-        task = Task(DatasetSettings.of_record(settings["data"]), radii)
-        shape = Shape(**settings["shape"])
+        task = ReachTask(DatasetSettings.of_record(settings["data"]), radii)
+        shape = FlowArchitecture(**settings["shape"])
         scale = np.asarray(tensors["scale"], dtype=np.float64)
         flow = filled_by_name(empty_flow(task, shape), tensors)
-        chart = Chart(task.sampler.arm, task.ring, float(settings["spread"]))
+        chart = UnitCubeMap(task.sampler.arm, task.ring, float(settings["spread"]))
         return LearnedModel(task, chart, shape, scale, flow, dict(settings["history"]))
 
 
-def empty_flow(task: Task, shape: Shape) -> SplineFlow:
+def empty_flow(task: ReachTask, shape: FlowArchitecture) -> SplineFlow:
     """The structure of a task's flow, with shapes and dtypes in place of weights."""
     inputs = 2 if task.circle is None else 5
     flow: SplineFlow = eqx.filter_eval_shape(SplineFlow, inputs, **asdict(shape))

@@ -10,13 +10,13 @@ import shapely
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array
-from galley.planar.reach import DonutSampler, Samples, uniform_targets
+from galley.planar.reach import BaseSamples, DonutSampler, uniform_targets
 from galley.planar.reach.arm import turn
 from galley.planar.reach.dataset import DatasetSettings
 
 
 @dataclass(frozen=True)
-class Task:
+class ReachTask:
     """The distribution to learn: p(Q | H), or p(Q | H, circle).
 
     Attributes:
@@ -50,10 +50,10 @@ class Task:
         """Least and greatest distance between base and target, m."""
         return self.sampler.r_min, self.sampler.r_max
 
-    def samples(self) -> Samples:
+    def samples(self) -> BaseSamples:
         """All rows of the dataset, sampled again without reading or writing files."""
         parts = [vars(self.data.sample(k)).values() for k in range(self.data.shards)]
-        return Samples(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        return BaseSamples(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
     def targets(self, n: int, rng: np.random.Generator) -> Array:
         """Random targets (n, 2), m, with the dataset's distribution."""
@@ -76,7 +76,9 @@ class Task:
         links = shapely.linestrings(self.sampler.arm.chain.points(q[:, :3], q[:, 3:]))
         return np.asarray(shapely.distance(links, shapely.points(circle[:, :2])) > circle[:, 2])
 
-    def free_rows(self, samples: Samples, circle: Array | None) -> tuple[Samples, Array | None]:
+    def free_rows(
+        self, samples: BaseSamples, circle: Array | None
+    ) -> tuple[BaseSamples, Array | None]:
         """The rows that are clear of their circles (m, 3), and these circles."""
         if circle is None:
             return samples, None
@@ -84,7 +86,7 @@ class Task:
         return samples.take(free), circle[free]
 
 
-def heading_errors(samples: Samples) -> Array:
+def heading_errors(samples: BaseSamples) -> Array:
     """Heading errors (m,), rad, in [-pi, pi]: angles by which bases don't face their targets."""
     away = samples.target - samples.q[:, :2]
     return turn(samples.q[:, 2] - np.arctan2(away[:, 1], away[:, 0]))

@@ -15,11 +15,11 @@ import numpy as np
 import optax
 
 from galley.learning.checkpoints import random_weights, reproducible
-from galley.planar.reach import Samples
-from galley.planar.reach.learned.chart import Chart
+from galley.planar.reach import BaseSamples
 from galley.planar.reach.learned.flow import SplineFlow
-from galley.planar.reach.learned.model import LearnedModel, Shape, empty_flow, features
-from galley.planar.reach.learned.task import Task, heading_errors
+from galley.planar.reach.learned.model import FlowArchitecture, LearnedModel, empty_flow, features
+from galley.planar.reach.learned.task import ReachTask, heading_errors
+from galley.planar.reach.learned.unit_cube_map import UnitCubeMap
 
 Flow = TypeVar("Flow", bound=eqx.Module)
 _Carry = tuple[Any, Any, jax.Array]  # weights, state of the optimiser, sum of losses
@@ -54,7 +54,7 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Progress:
+class FitProgress:
     """The state after an evaluation; losses are mean negative log densities, nats.
 
     Attributes:
@@ -82,11 +82,11 @@ class Progress:
 
 
 def train(
-    task: Task,
-    samples: Samples,
-    shape: Shape,
+    task: ReachTask,
+    samples: BaseSamples,
+    shape: FlowArchitecture,
     settings: Settings,
-    each: Callable[[Progress, LearnedModel], None] = lambda progress, model: None,
+    each: Callable[[FitProgress, LearnedModel], None] = lambda progress, model: None,
 ) -> LearnedModel:
     """Fit a flow to rows, and return the model of the best validation.
 
@@ -110,7 +110,7 @@ def train(
     if held_out.all() or not held_out.any():
         raise ValueError(f"too few rows for training and validation: {len(samples)}")
     spread = float(np.clip(np.median(np.abs(heading_errors(samples))), 1e-3, 3.0))
-    chart = Chart(task.sampler.arm, task.ring, spread)
+    chart = UnitCubeMap(task.sampler.arm, task.ring, spread)
     raw, zero = features(samples.target, circle)
     point, volume, inside = chart.to_cube(samples.q, samples.target, zero)
     if not inside.all():
@@ -139,7 +139,7 @@ def fit(
     training: jax.Array,
     validation: jax.Array,
     settings: Settings,
-) -> Iterator[tuple[Progress, Flow]]:
+) -> Iterator[tuple[FitProgress, Flow]]:
     """Train any flow, and yield the state and the best flow so far after every evaluation.
 
     Args:
@@ -170,7 +170,7 @@ def fit(
         else:
             since += 1
         left = (perf_counter() - start) * (settings.steps / step - 1.0)
-        yield Progress(step, settings.steps, float(mean), value, better, left), flow
+        yield FitProgress(step, settings.steps, float(mean), value, better, left), flow
         if since >= settings.patience:
             break
 

@@ -165,12 +165,12 @@ def moment(force):
 
 
 def test_a_picture_shows_the_force_at_its_place():
-    from galley.planar.contact.pictures import Stage
+    from galley.planar.contact.pictures import ContactCanvas
 
     red = (198, 40, 40)
 
     def places(force):
-        picture = np.asarray(Stage(moment(force), 400, "").draw(1)).astype(int)[120:]
+        picture = np.asarray(ContactCanvas(moment(force), 400, "").draw(1)).astype(int)[120:]
         return np.argwhere(np.abs(picture - red).max(axis=2) < 12)
 
     up, aside = places([0.0, 10.0]), places([10.0, 0.0])

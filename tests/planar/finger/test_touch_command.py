@@ -9,7 +9,7 @@ import pytest
 
 from galley.cli import main
 from galley.planar.finger import Drag, Finger, Kind, simulate
-from galley.planar.finger.pictures import Stage, film_touch
+from galley.planar.finger.pictures import FingerCanvas, film_touch
 
 POLICY = "from __future__ import annotations\nfrom dataclasses import dataclass\n"
 POLICY += "@dataclass\nclass Memory:\n    seen: bool = False\n"
@@ -122,7 +122,7 @@ def columns(picture, color):
 
 
 def test_bodies_and_arrows_stand_where_they_should():
-    stage = Stage(Finger(), 1000, 400, -2.0, 8.0, 10.0)  # 100 pixels a metre
+    stage = FingerCanvas(Finger(), 1000, 400, -2.0, 8.0, 10.0)  # 100 pixels a metre
     picture = stage.draw(1.0, 3.0, 5.0, 0.0, 0.0)
     assert columns(picture, (120, 174, 214))[1] == pytest.approx(300 - 7, abs=4)
     assert columns(picture, (205, 170, 125))[0] == pytest.approx(500, abs=4)

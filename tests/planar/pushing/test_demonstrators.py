@@ -11,7 +11,7 @@ from galley.planar.geometry.polygon import Polygon
 from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.config_file import load_config
 from galley.planar.pushing.demonstrators import DEMONSTRATORS, demonstrator
-from galley.planar.pushing.demonstrators.motion import Aim, Pace
+from galley.planar.pushing.demonstrators.motion import GoalDistance, PusherTiming
 from galley.planar.pushing.demonstrators.roadmap import Roadmap
 from galley.planar.pushing.rollout import SUCCESS, roll_out
 from galley.planar.pushing.shapes import SHAPES, shape
@@ -132,7 +132,7 @@ def test_paths_are_as_short_as_those_of_a_fine_grid(outline):
 
 def test_a_pusher_follows_a_path_round_a_corner():
     config = PushConfig()
-    sim, pace = Simulation(config), Pace.of(config)
+    sim, pace = Simulation(config), PusherTiming.of(config)
     points = np.array([(0.05, 0.05), (0.35, 0.05), (0.35, 0.3)])
     state = sim.states((0.1, 0.4, 0.0), points[0])
     steps = int(pace.arrival(0.55) / pace.step) + 1
@@ -149,7 +149,7 @@ def test_a_pusher_follows_a_path_round_a_corner():
 
 def test_the_distance_from_the_goal_is_that_of_a_fine_grid_of_points():
     sim = Simulation(PushConfig())
-    aim, goal = Aim(sim), np.array(sim.config.goal)
+    aim, goal = GoalDistance(sim), np.array(sim.config.goal)
     offset = np.array([0.03, -0.01, 0.05])
     grid = np.stack(np.meshgrid(*[np.linspace(-0.1, 0.1, 401)] * 2), axis=-1).reshape(-1, 2)
     p = grid[shapely.contains_xy(shapely.Polygon(sim.body.vertices), *grid.T)]
@@ -168,7 +168,7 @@ def test_the_distance_from_the_goal_is_that_of_a_fine_grid_of_points():
 def test_a_body_that_covers_the_goal_turned_is_at_the_goal(outline, turns):
     sim = Simulation(PushConfig(shape=outline))
     pose = np.add(sim.config.goal, (0.0, 0.0, 2.0 * np.pi / turns))
-    assert Aim(sim).distances(pose[None])[0] == pytest.approx(0.0, abs=1e-9)
+    assert GoalDistance(sim).distances(pose[None])[0] == pytest.approx(0.0, abs=1e-9)
     if turns > 1:
         assert sim.states(pose, (0.03, 0.03)).coverage[0] == pytest.approx(1.0)
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 from galley.planar.pushing.arm import PushArm
 from galley.planar.pushing.config import PushConfig
-from galley.planar.pushing.film import Stage, film_rollouts, moment_of
+from galley.planar.pushing.film import PushCanvas, film_rollouts, moment_of
 from galley.planar.pushing.picture import PUSHER, TARGET
 from galley.planar.pushing.play import watch
 from galley.planar.pushing.rollout import SUCCESS, Stopped, roll_out
@@ -45,7 +45,7 @@ def centre_of(picture, color, view, tolerance=12):
 
 def test_the_picture_shows_pusher_target_and_arm_where_the_episode_has_them(rollout):
     arm = PushArm(rollout.config.arm)
-    stage = Stage(rollout.config, 480, arm.points(rollout.angles).reshape(-1, 2))
+    stage = PushCanvas(rollout.config, 480, arm.points(rollout.angles).reshape(-1, 2))
     for k in (0, 5, 12):
         moment = moment_of(stage, rollout, k * 0.1)
         assert_allclose(moment.values, rollout.states[k], rtol=0, atol=0)
@@ -63,7 +63,7 @@ def test_the_picture_shows_pusher_target_and_arm_where_the_episode_has_them(roll
 
 
 def test_between_two_steps_the_arm_stays_at_the_pusher(rollout):
-    stage = Stage(rollout.config, 120)
+    stage = PushCanvas(rollout.config, 120)
     for clock in np.linspace(0.0, 1.2, 50):
         moment = moment_of(stage, rollout, clock)
         low, high = (rollout.states[int(f(clock * 10 - 1e-6))] for f in (np.floor, np.ceil))
@@ -95,7 +95,7 @@ def test_a_film_shows_every_episode_and_its_end(name, rollout, tmp_path):
     assert all(frame.shape == frames[0].shape for frame in frames)
     if len(frames) == count:
         points = PushArm(rollout.config.arm).points(np.concatenate([rollout.angles, short.angles]))
-        view = Stage(rollout.config, 400, points.reshape(-1, 2)).view
+        view = PushCanvas(rollout.config, 400, points.reshape(-1, 2)).view
         for each, first in ((rollout, 0), (short, 23)):
             for k in range(len(each.states)):
                 found = centre_of(frames[first + k], PUSHER, view, 45)
@@ -132,7 +132,7 @@ def post(monkeypatch, pygame, plan):
 
 def test_the_pusher_follows_the_mouse_once_it_has_come(pygame, monkeypatch):
     config = PushConfig()
-    stage = Stage(config, 720, [(-0.15, 0.0), (config.width + 0.15, 0.0)])
+    stage = PushCanvas(config, 720, [(-0.15, 0.0), (config.width + 0.15, 0.0)])
     start = Simulation(config).random_states(np.random.default_rng(5), 1)
     pusher = stage.view.pixels(start.pusher[:, 0])
     far = stage.view.pixels((0.4, 0.45))
@@ -179,7 +179,7 @@ def test_a_demonstrator_is_watched_in_real_time(pygame, monkeypatch):
         assert_allclose(each.targets, other.targets, rtol=0, atol=0)
         assert each.coverage[-1] < SUCCESS
     assert len(pictures) == 2 * (1 + 5 * 5 + 75)  # the start, five a step, the end
-    view = Stage(config, 720, [(-0.15, 0.0), (config.width + 0.15, 0.0)]).view
+    view = PushCanvas(config, 720, [(-0.15, 0.0), (config.width + 0.15, 0.0)]).view
     last = pictures[25 + 75].swapaxes(0, 1)
     assert_allclose(centre_of(last, PUSHER, view), found[0].states[-1, :2], atol=0.008)
 
@@ -187,7 +187,7 @@ def test_a_demonstrator_is_watched_in_real_time(pygame, monkeypatch):
 def test_a_prediction_is_drawn_from_its_first_target_to_its_last():
     sim = Simulation(PushConfig())
     run = roll_out(sim, Circling(), seed=0, steps=2)
-    stage = Stage(run.config, 480)
+    stage = PushCanvas(run.config, 480)
     line = np.linspace((0.05, 0.45), (0.45, 0.45), 16)
     plain = stage.draw(moment_of(stage, run, 0.0), "")
     shown = stage.draw(moment_of(stage, run, 0.0, [np.stack([line + 0.02, line])] * 2), "")

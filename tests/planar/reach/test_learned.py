@@ -10,34 +10,34 @@ from galley.learning.checkpoints import random_weights
 from galley.planar.reach import DonutSampler, PlanarArm
 from galley.planar.reach.dataset import DatasetSettings
 from galley.planar.reach.learned import (
+    FlowArchitecture,
     LearnedModel,
+    ReachTask,
     Settings,
-    Shape,
-    Task,
     evaluate,
     load_checkpoint,
     save_checkpoint,
     train,
 )
-from galley.planar.reach.learned.chart import Chart
 from galley.planar.reach.learned.model import empty_flow, features
+from galley.planar.reach.learned.unit_cube_map import UnitCubeMap
 from galley.tests.digests import digest
 from galley.tests.effort import examples
 
 BOUNDS = ((-1.0, 1.0), (-0.5, 1.5))
 BITING = ((-2.0, 0.9), (-2.5, 3.0))  # P(elbow +) is 0.54
-TINY = Shape(bins=6, width=16, depth=1)
+TINY = FlowArchitecture(bins=6, width=16, depth=1)
 
 
 def task(limits=None, circle=None, sigma=0.3, bases=4000):
     arm = PlanarArm(1.0, 0.8, limits)
     sampler = DonutSampler(arm, 0.05, sigma)
-    return Task(DatasetSettings(sampler, bases, None, BOUNDS), circle)
+    return ReachTask(DatasetSettings(sampler, bases, None, BOUNDS), circle)
 
 
 def untrained(what, seed=3):
     """A model with random weights: any weights make a density."""
-    chart = Chart(what.sampler.arm, what.ring, 0.4)
+    chart = UnitCubeMap(what.sampler.arm, what.ring, 0.4)
     scale = np.ones((2, 2 if what.circle is None else 5))
     return LearnedModel(what, chart, TINY, scale, random_weights(empty_flow(what, TINY), seed), {})
 
@@ -67,7 +67,7 @@ limits = st.none() | st.tuples(
 @given(st.floats(0.2, 2.0), st.floats(0.2, 2.0), limits, st.floats(0.05, 3.0), st.integers(0, 99))
 def test_every_point_of_the_cube_is_a_stance_within_the_limits(l1, l2, limits, spread, seed):
     arm = PlanarArm(l1, l2, limits)
-    chart = Chart(arm, (arm.inner + 0.01, arm.outer - 0.01), spread)
+    chart = UnitCubeMap(arm, (arm.inner + 0.01, arm.outer - 0.01), spread)
     rng = np.random.default_rng(seed)
     point, zero = rng.random((50, 3)), rng.uniform(-4.0, 4.0, 50)
     elbow = rng.choice(np.array([1, -1])[chart.possible], 50) if chart.possible.any() else None
@@ -89,7 +89,7 @@ def test_every_point_of_the_cube_is_a_stance_within_the_limits(l1, l2, limits, s
 @pytest.mark.parametrize("bounds", [None, BITING])
 def test_the_volume_is_the_determinant_of_finite_differences(bounds):
     what = task(bounds)
-    chart, rng = Chart(what.sampler.arm, what.ring, 0.3), np.random.default_rng(1)
+    chart, rng = UnitCubeMap(what.sampler.arm, what.ring, 0.3), np.random.default_rng(1)
     rows = what.sampler.sample(what.targets(500, rng), 500, rng)
     _, volume, _ = chart.to_cube(rows.q, rows.target)
     jacobian = np.empty((len(rows), 3, 3))
@@ -266,7 +266,7 @@ def test_training_repeats_itself_and_keeps_the_best_so_far(tmp_path):
 @pytest.mark.parametrize(("bounds", "circle"), [(BITING, None), (None, (0.1, 0.4))])
 def test_a_short_training_is_near_the_truth(bounds, circle):
     what = task(bounds, circle, bases=50_000)
-    model = train(what, what.samples(), Shape(width=32), Settings(steps=400, batch=1024))
+    model = train(what, what.samples(), FlowArchitecture(width=32), Settings(steps=400, batch=1024))
     found = evaluate(model, bases=20_000)
     obstacle = None if circle is None else (0.3, 0.1, 0.2)
     assert len(model.sample((0.0, 0.0), 1000, 0, obstacle)) == 1000

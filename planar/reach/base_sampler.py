@@ -31,7 +31,7 @@ _EXACT = 1e-11  # absolute error of a share by quadrature
 
 
 @dataclass(frozen=True)
-class Samples:
+class BaseSamples:
     """Rows of samples, one for each candidate base and elbow that wasn't dropped.
 
     Attributes:
@@ -50,9 +50,9 @@ class Samples:
     def __len__(self) -> int:
         return len(self.q)
 
-    def take(self, rows: NDArray[Any]) -> Samples:
+    def take(self, rows: NDArray[Any]) -> BaseSamples:
         """The rows of an index or a mask."""
-        return Samples(self.q[rows], self.target[rows], self.elbow[rows], self.source[rows])
+        return BaseSamples(self.q[rows], self.target[rows], self.elbow[rows], self.source[rows])
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class DonutSampler:
         """The distribution of the heading error."""
         return HeadingError(min(self.heading_sigma, UNIFORM))
 
-    def sample(self, target: ArrayLike, n: int, rng: np.random.Generator) -> Samples:
+    def sample(self, target: ArrayLike, n: int, rng: np.random.Generator) -> BaseSamples:
         """Rows of ``n`` candidate bases, in their order, elbow + before -.
 
         Args:
@@ -137,7 +137,7 @@ class DonutSampler:
             count = end
         q, elbow, source = q[:count], elbow[:count], source[:count]
         rows = np.broadcast_to(targets, (count, 2)) if targets.ndim == 1 else targets[source]
-        return Samples(q, np.array(rows), elbow, source)
+        return BaseSamples(q, np.array(rows), elbow, source)
 
     def log_density(self, q: ArrayLike, target: ArrayLike) -> Array:
         """log p(q | target) (m,) of rows q (m, 5); target (2,) or (m, 2). See the class.

@@ -32,7 +32,7 @@ _INSIDE = 1e-12  # share of the cube's side that points keep from its faces, aga
 
 
 @dataclass(frozen=True)
-class Chart:
+class UnitCubeMap:
     """Maps between Q with its target and points of the unit cube.
 
     Attributes:
