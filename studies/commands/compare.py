@@ -53,7 +53,7 @@ limit; the other methods may fail."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class CompareOptions:
     """Options of ``galley compare``."""
 
     query: tuple[str, ...] = option(
@@ -77,7 +77,7 @@ def _query(words: tuple[str, ...]) -> tuple[str, int]:
     return words[0], 1
 
 
-def command(options: Options) -> int:
+def command(options: CompareOptions) -> int:
     """Run the comparison, print the tables, write figures and films.
 
     The exit status is 1 if a smooth trajectory is not as it should be.

@@ -51,7 +51,7 @@ The exit status is 0 once every run has ended, successfully or not."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class DisturbOptions:
     """Options of ``galley disturb``."""
 
     task: TaskFiles = group(TaskFiles())
@@ -76,7 +76,7 @@ class Options:
     out: Path | None = out_option()
 
 
-def command(options: Options) -> int:
+def command(options: DisturbOptions) -> int:
     """Run the sweep; the exit status is 0 if every run has ended, successfully or not."""
     from galley import engine
     from galley.execution.disturbance.faults import parse_fault

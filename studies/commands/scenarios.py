@@ -43,7 +43,7 @@ Outcomes do not depend on --jobs and --engine; times do."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class ScenariosOptions:
     """Options of ``galley scenarios``."""
 
     path: tuple[Path, ...] = argument(
@@ -66,7 +66,7 @@ class Options:
     )
 
 
-def command(options: Options) -> int:
+def command(options: ScenariosOptions) -> int:
     """Run the scenarios; the exit status is 0 only if every outcome is the expected one."""
     from galley.cli.common.progress import Printer
     from galley.studies.scenarios import check_scenario, find_scenarios
@@ -125,7 +125,7 @@ def _chosen(scenarios: tuple[Scenario, ...], only: tuple[str, ...] | None) -> tu
     return tuple(scenario for scenario in scenarios if scenario.name in only)
 
 
-def _folder(options: Options, stack: ExitStack) -> tuple[Path, bool]:
+def _folder(options: ScenariosOptions, stack: ExitStack) -> tuple[Path, bool]:
     """The folder for the runs, and whether it is kept or temporary."""
     if options.out is None and not options.pictures:
         name = stack.enter_context(tempfile.TemporaryDirectory(prefix="galley-scenarios-"))
