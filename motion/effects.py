@@ -137,8 +137,8 @@ def state_after(scene: Scene, robot: RobotModel, motion: Motion, state: State) -
 def state_after_grasp(scene: Scene, robot: RobotModel, motion: Motion, state: State) -> State:
     """The State after ``motion``, with the items that the fingers have grasped in the hand.
 
-    ``state_after`` leaves them where they are: a grasp is an attachment of the next motion. A guarded
-    motion of the fingers grasps the items that they may touch.
+    ``state_after`` leaves them where they are: a grasp is an attachment of the next motion. A
+    guarded motion of the fingers grasps the items that they may touch.
     """
     state, robot = state_after(scene, robot, motion, state), robot.acting(motion.hand)
     if motion.group != "fingers" or motion.guard is None:

@@ -22,10 +22,11 @@ def backward_travel(poses: Array) -> float:
 
 
 def backward_travel_cost(basis: Array, points: Array) -> tuple[Array, Array]:
-    """Hessian (f, f) and gradient (f,), at zero, of a bound of ``backward_travel`` by the inner headings.
+    """Hessian (f, f) and gradient (f,), at zero, of a bound on ``backward_travel``.
 
-    The bound is 1 - cos(d) <= d^2 / 2, where d is the heading less the course. The course is that
-    of the current control points, with whole turns added to come near the headings of both ends.
+    They are of the inner control points' headings. The bound is 1 - cos(d) <= d^2 / 2, where d is
+    the heading less the course. The course is that of the current control points, with whole turns
+    added to come near the headings of both ends.
 
     Args:
         basis: the matrix (s, m) from control points to poses along the drive.

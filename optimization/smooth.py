@@ -198,7 +198,7 @@ def _optimize(
     weights, trust = options.weights, _TRUST
     counted = counted_joints(points.shape[1], weights)
     target = _LENGTH_RATIO * polygon_length(points * counted)
-    # The bound on the duration says nothing about headings: with ``backward_travel`` it ends no round early.
+    # The bound on the duration ignores headings: with ``astern`` it ends no round early.
     enough = (1.0 + _ENOUGH) * least_duration(points, group, scale)
     enough = 0.0 if weights.astern > 0.0 else enough
     best, lowest, reason, rounds = None, np.inf, "none was allowed", 0

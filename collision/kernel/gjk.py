@@ -15,11 +15,9 @@ a simplex of up to four such points:
 If the simplex comes to hold the origin, the solids overlap. The lower bound is what is returned: it
 holds in spite of rounding.
 
-``gjk_distance`` only decides whether they are far enough apart. ``gjk_witness`` also gives the direction
-and the nearest points, for gradients. Where solids overlap, its depth is the least along any face's
-normal and the line of centres: an upper bound of the true one.
-
-Scratch ``W`` holds the simplex: corner k is W[3 k : 3 k + 3].
+``gjk_distance`` only decides whether they are far enough apart. ``gjk_witness`` also gives the
+direction and the nearest points, for gradients. Where solids overlap, its depth is the least along
+any face's normal and the line of centres: an upper bound of the true one.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from galley.domain.parameters import FORCE, FORCE_LIMIT
 from galley.gym import FINGER
 from galley.planar.finger.model import Finger
-from galley.planar.finger.simulation import Simulation, SimulationFault, Solver
+from galley.planar.finger.simulation import RunError, Simulation, Solver
 from galley.planar.finger.trace import Epoch
 
 ID = FINGER
@@ -126,7 +126,7 @@ class FingerEnv(gymnasium.Env[Numbers, Numbers]):
         run, fault = self._run, None
         try:
             run.advance(force, run.time + PERIOD)
-        except SimulationFault as error:
+        except RunError as error:
             fault = str(error)
         missing = self._distance()
         reward, self._missing = self._missing - missing, missing

@@ -79,7 +79,7 @@ class Solver:
         check(self)
 
 
-class SimulationFault(RuntimeError):
+class RunError(RuntimeError):
     """The run can't go on: a force or drag isn't a finite number, or there are too many events."""
 
 
@@ -126,26 +126,26 @@ def simulate(
         else:
             for piece, end in plan:
                 run.advance(piece, end)
-    except SimulationFault as fault:
+    except RunError as fault:
         return run.trace(str(fault))
     return run.trace()
 
 
 def _decided(policy: Policy, sense: Sense) -> float:
-    """The force (N) that a policy returns; raises ``SimulationFault`` if it fails."""
+    """The force (N) that a policy returns; raises ``RunError`` if it fails."""
     try:
         value = policy.act(sense)
         force = float(value)
     except (Exception, SystemExit) as error:
         raise _failed("policy", sense.time, error) from error
     if not math.isfinite(force):
-        raise SimulationFault(f"the policy returned {value!r} at {sense.time:g} s")
+        raise RunError(f"the policy returned {value!r} at {sense.time:g} s")
     return force
 
 
-def _failed(name: str, time: float, error: BaseException) -> SimulationFault:
+def _failed(name: str, time: float, error: BaseException) -> RunError:
     """The fault for an error that a user's policy, force or drag raised at a time (s)."""
-    return SimulationFault(f"the {name} failed at {time:g} s: {type(error).__name__}: {error}")
+    return RunError(f"the {name} failed at {time:g} s: {type(error).__name__}: {error}")
 
 
 class Simulation:
@@ -192,11 +192,11 @@ class Simulation:
         self._force = force if callable(force) else Constant(float(force))
         try:
             self._go(until)
-        except SimulationFault:
+        except RunError:
             raise
         except (Exception, SystemExit) as error:  # it ends the run, not the program
             reason = f"{type(error).__name__}: {error}"
-            raise SimulationFault(f"a drag law failed after {self.time:g} s: {reason}") from error
+            raise RunError(f"a drag law failed after {self.time:g} s: {reason}") from error
 
     def _go(self, until: float) -> None:
         """The event loop: one epoch after another until the time ``until`` (s)."""
@@ -211,9 +211,7 @@ class Simulation:
             self._touching()
         while self.time < until:
             if len(self.events) > self._solver.max_events:
-                raise SimulationFault(
-                    f"more than {self._solver.max_events} events by {self.time:g} s"
-                )
+                raise RunError(f"more than {self._solver.max_events} events by {self.time:g} s")
             if self.epoch is Epoch.STUCK:
                 self._stay(until)
             elif self.epoch is Epoch.PUSHING:
@@ -492,15 +490,13 @@ class Simulation:
         except (Exception, SystemExit) as error:
             raise _failed("force", time, error) from error
         if not math.isfinite(force):
-            raise SimulationFault(f"the force is {force} N at {time:g} s")
+            raise RunError(f"the force is {force} N at {time:g} s")
         return force
 
     def _finite(self, acceleration: float, time: float) -> float:
         """An acceleration (m/s^2) at a time (s), if it is a finite number."""
         if not math.isfinite(acceleration):  # the solver would shorten its step for ever
-            raise SimulationFault(
-                f"an acceleration is {acceleration} m/s^2 at {time:g} s: check the drag"
-            )
+            raise RunError(f"an acceleration is {acceleration} m/s^2 at {time:g} s: check the drag")
         return acceleration
 
     def _closing_acceleration(self, force: float, v_f: float, v_o: float) -> float:
@@ -538,7 +534,7 @@ class Simulation:
             max_step=min(max_step, solver.max_step),
         )
         if solution.status < 0:
-            raise SimulationFault(f"the solver failed at {solution.t[-1]:g} s: {solution.message}")
+            raise RunError(f"the solver failed at {solution.t[-1]:g} s: {solution.message}")
         return solution
 
     def _record(self, end: float, motion: Any, steps: Array | None = None) -> None:

@@ -176,8 +176,8 @@ class Trace:
     def write(self, path: Path | str, rate: float) -> None:
         """Write samples at ``rate`` (Hz) as CSV.
 
-        Columns are the fields of ``TraceSamples``, with units: ``finger_position [m]``. Numbers have all
-        digits.
+        Columns are the fields of ``TraceSamples``, with units: ``finger_position [m]``. Numbers
+        have all digits.
 
         Raises:
             BadInput: ``path`` can't be written.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from galley.planar.finger.model import Finger
 from galley.planar.finger.pictures import EPOCH_NAMES, FingerCanvas
-from galley.planar.finger.simulation import Simulation, SimulationFault
+from galley.planar.finger.simulation import RunError, Simulation
 from galley.planar.finger.trace import Trace
 from galley.planar.window import Window
 
@@ -38,7 +38,7 @@ def drive(finger: Finger, force: float = 2.0, longest: float = 600.0) -> Trace:
             applied = force * _push(window)
             try:
                 run.advance(applied, run.time + step)
-            except SimulationFault as error:
+            except RunError as error:
                 fault = str(error)
                 break
             _follow(stage, run.x_f, run.x_o)

@@ -1,6 +1,6 @@
 """Proof by branch and bound that no grasp of a continuous family is possible for the hand alone.
 
-A cell is a range of turns, leans and grasp centres of one ``GraspFamily``. It is ruled out in two ways:
+A cell is a range of turns, leans and grasp centres of one ``GraspFamily``. Two ways rule it out:
 
 - The wrist is out of reach from all stances, everywhere in the cell.
 - A part of the hand overlaps an obstacle in the middle of the cell, and also when it is displaced
@@ -32,7 +32,7 @@ from galley.skills.base_placement.stances import beyond, shoulders
 from galley.skills.manipulation.contacts import supports_of
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.grasp_families import TOUCHING, GraspFamily
-from galley.skills.manipulation.grasps import grasp_fans
+from galley.skills.manipulation.grasps import grasp_families
 from galley.skills.manipulation.hand import ConvexPart, hand_bounds, hand_parts, obstacles, overlaps
 
 CELLS = 8_000  # cells of a family examined before the proof is given up
@@ -45,17 +45,17 @@ _UPRIGHT = np.diag([-1.0, 1.0, -1.0])  # R_FT of a grasp at lean 0
 
 @dataclass(frozen=True)
 class PosedFamily:
-    """The grasps of one fan, to be ruled out.
+    """The grasps of one family, to be ruled out.
 
     Attributes:
-        fan: the grasps.
+        grasps: the grasps.
         X_WO: pose (4, 4) of the frame O of what they hold.
         moves: displacements (4, 4) in the world that the hand must make while it holds; a grasp
             must be possible after each. The first is the identity.
         carried: names of the bodies that move with the hand, which don't count as obstacles.
     """
 
-    fan: GraspFamily
+    grasps: GraspFamily
     X_WO: Array
     moves: tuple[Array, ...] = (np.eye(4),)
     carried: frozenset[str] = frozenset()
@@ -63,17 +63,17 @@ class PosedFamily:
     def as_json(self) -> dict[str, Any]:
         """The ranges of the family, for a certificate."""
         return {
-            "closing": (self.X_WO[:3, :3] @ self.fan.R_IF[:, 1]).tolist(),
-            "width_m": self.fan.width,
-            "lean_rad": list(self.fan.lean),
-            "turn_rad": [0.0, self.fan.turn],
+            "closing": (self.X_WO[:3, :3] @ self.grasps.R_IF[:, 1]).tolist(),
+            "width_m": self.grasps.width,
+            "lean_rad": list(self.grasps.lean),
+            "turn_rad": [0.0, self.grasps.turn],
             "centre_m": self.X_WO[:3, 3].tolist(),
-            "centre_within_m": list(self.fan.half),
+            "centre_within_m": list(self.grasps.half),
         }
 
 
 def item_grasps(context: PlanningContext, state: State, index: int) -> list[PosedFamily]:
-    """All grasps of an item as it stands or lies: its fans, or its own list."""
+    """All grasps of an item as it stands or lies: its families, or its own list."""
     item, X_WI = context.scene.items[index], item_pose(context.scene, state, index, np.eye(4))
     listed = [
         PosedFamily(
@@ -83,7 +83,8 @@ def item_grasps(context: PlanningContext, state: State, index: int) -> list[Pose
         for g in item.grasps
     ]
     return listed or [
-        PosedFamily(fan, X_WI @ fan.X_IO) for fan in grasp_fans(item, X_WI, context.robot.gripper)
+        PosedFamily(grasps, X_WI @ grasps.X_IO)
+        for grasps in grasp_families(item, X_WI, context.robot.gripper)
     ]
 
 
@@ -103,8 +104,8 @@ def handle_holds(
     for way in (1.0, -1.0):
         y, z = way * handle.closing, -handle.approach
         R = np.stack([np.cross(y, z), y, z], axis=1)
-        fan = GraspFamily(R, (handle.span, 0.0), (-_LEAN, _LEAN), 0.0, handle.thickness)
-        families.append(PosedFamily(fan, X_WO, moves, carried))
+        grasps = GraspFamily(R, (handle.span, 0.0), (-_LEAN, _LEAN), 0.0, handle.thickness)
+        families.append(PosedFamily(grasps, X_WO, moves, carried))
     return families
 
 
@@ -211,11 +212,11 @@ class _Proof:
 
     def rules_out(self, family: PosedFamily) -> bool:
         """Whether no grasp of the family is possible."""
-        fan = family.fan
-        parts = hand_parts(self.context.robot, fan.width / 2.0)
+        grasps = family.grasps
+        parts = hand_parts(self.context.robot, grasps.width / 2.0)
         still = self._about(family)
-        low = np.array([0.0, fan.lean[0], -fan.half[0], -fan.half[1]])
-        high = np.array([fan.turn, fan.lean[1], *fan.half])
+        low = np.array([0.0, grasps.lean[0], -grasps.half[0], -grasps.half[1]])
+        high = np.array([grasps.turn, grasps.lean[1], *grasps.half])
         rows = np.array([[low + high, high - low]]) / 2.0  # middles and half sizes (n, 2, 4)
         before = self.cells
         while len(rows):
@@ -233,7 +234,7 @@ class _Proof:
         So others are named as causes only for cells that these don't rule out.
         """
         at = np.array([(move @ family.X_WO)[:3, 3] for move in family.moves])
-        reach = np.array([[-1.0], [1.0]]) * float(np.hypot(*family.fan.half))
+        reach = np.array([[-1.0], [1.0]]) * float(np.hypot(*family.grasps.half))
         about = hand_bounds(self.context.robot, at) + reach
         parts = obstacles(self.context, self.state, family.carried, about)
         return sorted(parts, key=lambda p: (p.name != self.item, p.name not in self.under))
@@ -256,10 +257,12 @@ class _Proof:
             The halves (m, 2, 4); or None if a cell can never be ruled out: its middle is in reach
             and free, or it is too small to be halved.
         """
-        fan, middle, half = family.fan, cells[:, 0], cells[:, 1]
-        X_WT = family.X_WO @ fan.poses(middle)
-        R_OF = fan.poses(middle * [1.0, 0.0, 0.0, 0.0])[:, :3, :3]  # the fan's axes, up to signs
-        # The farthest that a grasp centre of the cell is from the axis about which the fan turns.
+        grasps, middle, half = family.grasps, cells[:, 0], cells[:, 1]
+        X_WT = family.X_WO @ grasps.poses(middle)
+        R_OF = grasps.poses(middle * [1.0, 0.0, 0.0, 0.0])[
+            :, :3, :3
+        ]  # the grasps's axes, up to signs
+        # The farthest that a grasp centre of the cell is from the axis about which the grasps turns.
         out = np.abs(middle[:, 2]) + half[:, 2]
         slide = np.stack([half[:, 2], half[:, 3]], axis=1)
         open_, beaten = np.ones(len(cells), dtype=bool), np.zeros(len(cells), dtype=bool)
@@ -320,7 +323,7 @@ class _Proof:
 
 
 def _displacements(part: ConvexPart, middle: Array, half: Array) -> Array:
-    """Bounds (n, 3) on how far (m) points of a part move within cells, along the fan's axes.
+    """Bounds (n, 3) on how far (m) points of a part move within cells, along the grasps's axes.
 
     Leaning and sliding move them only across the closing direction. So a wall beside the hand is
     overlapped even in large cells.

@@ -23,7 +23,7 @@ from galley.skills.infeasibility.covering import item_grasps, prove_no_grasp
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.grasp_families import all_found
 from galley.skills.manipulation.grasps import (
-    grasp_fans,
+    grasp_families,
     grasps_at,
     grasps_of,
     hand_in_item,
@@ -131,7 +131,7 @@ def too_wide(item: Item, gripper: Gripper) -> Failure | None:
 
     It is wider than the fingers open, or thinner than they close.
     """
-    if grasps_of(item, gripper) or grasp_fans(item, np.eye(4), gripper):
+    if grasps_of(item, gripper) or grasp_families(item, np.eye(4), gripper):
         return None
     if item.composite and not all_found(item, gripper.widest):
         return None

@@ -3,7 +3,7 @@
 - ``context``: scene, robot, world, settings and random streams; ``effort``: what a search has tried
 - ``manipulation``: a description of straight lines of the hand and strokes of the fingers;
   ``contacts``: the manipulations of the kitchen; picks are in ``skills.pick``
-- ``grasps``: the grasps of an item; ``fans``: continuous families of them
+- ``grasps``: the grasps of an item; ``grasp_families``: continuous families of them
 - ``hand``: collisions of the hand alone, without the arm; ``hand_kernel``: its compiled part
 - ``step``: one step of an action: base and arm configurations for a manipulation, and a look ahead
 - ``lines``: the arm along a manipulation's lines

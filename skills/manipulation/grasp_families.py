@@ -1,6 +1,6 @@
-"""Fans: continuous families of grasps with one closing direction.
+"""Continuous families of grasps with one closing direction.
 
-Most of this file makes the fans of composite items, for which the bounding box is no guide: there
+Most of this file makes the families of composite items, for which the bounding box is no guide: there
 the fingers close on surfaces of the parts that face away from each other. The parts are convex;
 each is approximated by a polyhedron within it.
 """
@@ -38,7 +38,7 @@ class GraspFamily:
     anywhere in the item's box in that plane, deep enough for the pads.
 
     Attributes:
-        R_IF: the fan's frame in the item's (3, 3): y is the closing direction; the hand points
+        R_IF: the family's frame in the item's (3, 3): y is the closing direction; the hand points
             along -z at lean 0 and along x at lean 90 degrees.
         half: largest offset (m) of the grasp centre from the item's centre, along x and z.
         lean: range of the lean, rad.
@@ -60,7 +60,7 @@ class GraspFamily:
     def poses(self, cells: Array) -> Array:
         """Grasp poses X_OT (n, 4, 4) for rows (n, 4) of turn, lean (rad), x and z (m).
 
-        x and z are the offsets of the grasp centre in the fan's frame.
+        x and z are the offsets of the grasp centre in the family's frame.
         """
         turn, lean, x, z = cells.T
         zero, one = np.zeros(len(cells)), np.ones(len(cells))
@@ -89,33 +89,35 @@ def _convex_parts(item: Item) -> tuple[ConvexPart, ...]:
 
 
 @lru_cache(maxsize=256)
-def composite_fans(
+def composite_families(
     item: Item, up: tuple[float, float, float], gripper: Gripper
 ) -> tuple[GraspFamily, ...]:
-    """The fans of a composite item: on all pairs of surfaces that face away from each other.
+    """The families of a composite item: on all pairs of surfaces that face away from each other.
 
     Surfaces that another part covers are left out, and so is the underside of an upright item. The
-    fans nearest to the item's middle come first.
+    families nearest to the item's middle come first.
 
     Args:
         item: the item.
         up: the vertical in the item's frame.
         gripper: the fingers.
     """
-    fans = [fan for y in _directions(item) for fan in _across(item, y, np.array(up), gripper)]
+    families = [
+        family for y in _directions(item) for family in _across(item, y, np.array(up), gripper)
+    ]
     # A cylinder or sphere can also be held across its curved side, at any turn.
     for k, shape in enumerate(item.solid):
         if shape.kind in ("cylinder", "sphere") and 2.0 * shape.size[0] <= gripper.widest:
             X_IO = shape.X_BS if shape.kind == "cylinder" else transform(None, shape.X_BS[:3, 3])
             lean = np.pi / 2.0 if np.dot(up, X_IO[:3, 2]) > 1.0 - 1e-6 else np.pi
-            fans += _both_ways(X_IO, 2.0 * shape.half_extents, lean, np.pi, (k, k), gripper)
-    return tuple(sorted(fans, key=lambda fan: float(np.linalg.norm(fan.X_IO[:3, 3]))))
+            families += _both_ways(X_IO, 2.0 * shape.half_extents, lean, np.pi, (k, k), gripper)
+    return tuple(sorted(families, key=lambda family: float(np.linalg.norm(family.X_IO[:3, 3]))))
 
 
 def _both_ways(
     X_IO: Array, sides: Array, lean: float, turn: float, parts: tuple[int, int], gripper: Gripper
 ) -> list[GraspFamily]:
-    """Two fans, both ways round, that close along y of X_IO (4, 4).
+    """Two families, both ways round, that close along y of X_IO (4, 4).
 
     Args:
         sides: sides (3,) of the box between the two surfaces, in the frame O.
@@ -143,7 +145,7 @@ def _directions(item: Item) -> list[Array]:
 
 
 def _across(item: Item, y: Array, up: Array, gripper: Gripper) -> Iterator[GraspFamily]:
-    """The fans that close along the unit vector y (3,).
+    """The families that close along the unit vector y (3,).
 
     For each pair of parts, one on each side, the overlap of their faces seen along y is where the
     pads can rest. The pair is used if the faces are at most as far apart as the fingers open, and
@@ -195,9 +197,9 @@ def _within(solid: Polyhedron, points: Array) -> bool:
 
 
 def all_found(item: Item, widest: float) -> bool:
-    """Whether a composite item surely has no grasps besides those of its fans.
+    """Whether a composite item surely has no grasps besides those of its families.
 
-    False if a mesh or a sphere might be held across in a direction that the fans don't cover. That
+    False if a mesh or a sphere might be held across in a direction that the families don't cover. That
     is excluded only if a ball wider than ``widest`` (m) fits into it.
     """
     each = zip(item.solid, _polyhedra(item), strict=True)

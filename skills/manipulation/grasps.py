@@ -2,7 +2,7 @@
 
 On a composite item they close on opposed surfaces of its parts.
 
-``grasp_fans`` is the continuous family of all grasps; refusals are proven about it. Planning tries
+``grasp_families`` is the continuous family of all grasps; refusals are proven about it. Planning tries
 two finite lists from the family: the standard grasps (``grasps_of``, ``grasps_at``) and, if these
 fail, ``leaning_grasps``.
 """
@@ -25,7 +25,7 @@ from galley.skills.manipulation.grasp_families import (
     CLEARANCE,
     GraspFamily,
     closed_on,
-    composite_fans,
+    composite_families,
     fingers_clear,
 )
 
@@ -152,20 +152,20 @@ def _with_room_below(
     return tuple(grasp for grasp, good in zip(grasps, free, strict=True) if good)
 
 
-def grasp_fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[GraspFamily, ...]:
-    """The continuous family of grasps of an item at X_WI (4, 4), as fans.
+def grasp_families(item: Item, X_WI: Array, gripper: Gripper) -> tuple[GraspFamily, ...]:
+    """The continuous family of grasps of an item at X_WI (4, 4), as families.
 
-    There are two fans, both ways round, for each side that fits between the fingers. If the item is
+    There are two families, both ways round, for each side that fits between the fingers. If the item is
     upright, the fingers close sideways and the hand never points up. If it lies, the hand may come
     from all around. Empty for an item with a list of its own.
     """
     if item.grasps:
         return ()
     if item.composite:
-        return composite_fans(item, _up(X_WI), gripper)
+        return composite_families(item, _up(X_WI), gripper)
     standing = is_upright(X_WI)
     lean = (-np.pi / 2, np.pi / 2) if standing else (-np.pi, np.pi)
-    fans = []
+    families = []
     for closing in (0, 1) if standing else (0, 1, 2):
         width = float(item.size[closing])
         # The second side of a round item is the first one turned.
@@ -179,8 +179,8 @@ def grasp_fans(item: Item, X_WI: Array, gripper: Gripper) -> tuple[GraspFamily, 
         for way in (1.0, -1.0):
             y, z = way * np.eye(3)[closing], np.eye(3)[up]
             R_IF = frozen(np.stack([np.cross(y, z), y, z], axis=1))
-            fans.append(GraspFamily(R_IF, (half[0], half[1]), lean, turn, width))
-    return tuple(fans)
+            families.append(GraspFamily(R_IF, (half[0], half[1]), lean, turn, width))
+    return tuple(families)
 
 
 def leaning_grasps(scene: Scene, state: State, index: int, gripper: Gripper) -> tuple[Grasp, ...]:
@@ -190,7 +190,7 @@ def leaning_grasps(scene: Scene, state: State, index: int, gripper: Gripper) -> 
     lower.
     """
     X_WI = item_pose(scene, state, index, np.eye(4))
-    leaning = _of_fans(scene.items[index], _up(X_WI), gripper, _FINE_LEANS, "leaning ")
+    leaning = _of_families(scene.items[index], _up(X_WI), gripper, _FINE_LEANS, "leaning ")
     return _fitting(_with_room_below(scene, state, leaning, X_WI, gripper), gripper)
 
 
@@ -201,7 +201,7 @@ def _well_balanced(item: Item, X_WI: Array, gripper: Gripper) -> tuple[Grasp, ..
     distance of the grasp centre from the centre of mass: horizontally, or for an item that may lie,
     and so is turned in the air, from the closing axis. The palm must also stay out of the latter.
     """
-    grasps = _of_fans(item, _up(X_WI), gripper, _PARTS_LEANS, "")
+    grasps = _of_families(item, _up(X_WI), gripper, _PARTS_LEANS, "")
     centre, _ = inertial(item.shapes, np.eye(4), item.mass)
     if may_turn(item) and not item.composite:
         room = gripper.to_palm - _PALM_ROOM
@@ -228,10 +228,10 @@ def _up(X_WI: Array) -> tuple[float, float, float]:
 
 
 @lru_cache(maxsize=256)
-def _of_fans(
+def _of_families(
     item: Item, up: tuple[float, float, float], gripper: Gripper, leans: float, kind: str
 ) -> tuple[Grasp, ...]:
-    """Grasps of the item's fans at regular leans, none of them from below.
+    """Grasps of the item's families at regular leans, none of them from below.
 
     Args:
         up: the vertical in the item's frame.
@@ -241,17 +241,19 @@ def _of_fans(
     grasps: list[Grasp] = []
     X_WI = np.eye(4)
     X_WI[2, :3] = up  # the rest of the pose is never used
-    for k, fan in enumerate(grasp_fans(item, X_WI, gripper)[: 2 * _PAIRS]):
-        cells = np.array(list(_cells(fan, X_WI @ fan.X_IO, gripper, leans)))
-        X_IT, widths = fan.X_IO @ fan.poses(cells), np.full(len(cells), fan.width)
+    for k, family in enumerate(grasp_families(item, X_WI, gripper)[: 2 * _PAIRS]):
+        cells = np.array(list(_cells(family, X_WI @ family.X_IO, gripper, leans)))
+        X_IT, widths = family.X_IO @ family.poses(cells), np.full(len(cells), family.width)
         # Never from below: the hand must not point up.
         taken = X_IT[:, :3, 2] @ X_WI[2, :3] <= 1e-6
         if item.composite:
             # The fingers close on the parts' real surfaces, and need room beside the others.
-            X_IT, widths = closed_on(item, X_IT, fan.parts)
-            opened = fan.width + 2.0 * CLEARANCE
+            X_IT, widths = closed_on(item, X_IT, family.parts)
+            opened = family.width + 2.0 * CLEARANCE
             taken &= (widths > 0.0) & (widths <= gripper.widest)
-            taken[taken] = fingers_clear(item, X_IT[taken], fan.width, opened, gripper, fan.parts)
+            taken[taken] = fingers_clear(
+                item, X_IT[taken], family.width, opened, gripper, family.parts
+            )
         for row in np.flatnonzero(taken):
             turn, lean, x, z = cells[row]
             name = f"{kind}{k}/{np.degrees(turn):.0f}/{np.degrees(lean):+.0f}deg"
@@ -261,32 +263,32 @@ def _of_fans(
 
 
 def _cells(
-    fan: GraspFamily, X_WI: Array, gripper: Gripper, step: float
+    family: GraspFamily, X_WI: Array, gripper: Gripper, step: float
 ) -> Iterator[tuple[float, float, float, float]]:
-    """Yield the grasps of a fan to try, leans ``step`` (rad) apart, as rows for ``GraspFamily.poses``."""
+    """Yield grasps of a family to try, leans ``step`` (rad) apart, for ``GraspFamily.poses``."""
     # A round item that lies is turned so that its first direction is below.
     first = (
-        float(np.arctan2(-X_WI[2, 1], -X_WI[2, 0])) if fan.turn and not is_upright(X_WI) else 0.0
+        float(np.arctan2(-X_WI[2, 1], -X_WI[2, 0])) if family.turn and not is_upright(X_WI) else 0.0
     )
-    turns = np.arange(first, first + max(fan.turn, 1e-9), _TURNS)
-    leans = np.linspace(*fan.lean, round((fan.lean[1] - fan.lean[0]) / step) + 1)
+    turns = np.arange(first, first + max(family.turn, 1e-9), _TURNS)
+    leans = np.linspace(*family.lean, round((family.lean[1] - family.lean[0]) / step) + 1)
     shallow = _depths(gripper)[-1] - gripper.pad
     for turn in turns:
         for lean in leans:
             # The hand comes from -x at leans above 0, and from -z beyond 90 degrees.
             way = (-np.sign(np.sin(lean)), np.sign(np.cos(lean)))
-            edge = [w * max(0.0, h - shallow) for w, h in zip(way, fan.half, strict=True)]
+            edge = [w * max(0.0, h - shallow) for w, h in zip(way, family.half, strict=True)]
             across, along = [0.0, edge[0]], [0.0, edge[1]]
-            if fan.parts[0] >= 0:  # other parts may be in the way in the middle, or at one end
-                across, along = ([0.0, h, -h] for h in (max(0.0, h - shallow) for h in fan.half))
+            if family.parts[0] >= 0:  # other parts may be in the way in the middle, or at one end
+                across, along = ([0.0, h, -h] for h in (max(0.0, h - shallow) for h in family.half))
             # Off the axis of a round item the fingers slip: only as far as the palm needs.
-            if fan.turn:
-                across = [way[0] * max(0.0, fan.width / 2.0 - gripper.to_palm)]
+            if family.turn:
+                across = [way[0] * max(0.0, family.width / 2.0 - gripper.to_palm)]
             share = np.abs((np.sin(lean), np.cos(lean)))
             for x in dict.fromkeys(across):
                 for z in dict.fromkeys(along):
-                    if fan.parts[0] >= 0:
-                        out = np.array(fan.half) + gripper.pad - np.multiply(way, (x, z))
+                    if family.parts[0] >= 0:
+                        out = np.array(family.half) + gripper.pad - np.multiply(way, (x, z))
                         if (out > share * gripper.to_palm).all():
                             continue  # the palm would be in the part
                     yield float(turn), float(lean), float(x), float(z)

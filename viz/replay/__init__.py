@@ -1,7 +1,7 @@
 """3D views of runs, robots and motions in the browser, made with Drake's Meshcat: files, or live.
 
-- ``recording``: ``replay_html`` makes a self-contained page of a log; a ``ReplayPage`` is such a page,
-  which notebooks display
+- ``recording``: ``replay_html`` makes a self-contained page of a log; a ``ReplayPage`` is such a
+  page, which notebooks display
 - ``bodies``: draws a robot and a scene in Meshcat, with simplified meshes
 - ``robot_page``: a robot alone, with a slider for each joint
 - ``motion_page``: a motion of any arm among its obstacles, ``galley.view``

@@ -14,7 +14,7 @@ from galley.domain.state import Placement, initial_state
 from galley.robots.panda.description import PANDA_GRIPPER
 from galley.skills.infeasibility.covering import handle_holds, item_grasps, prove_no_grasp
 from galley.skills.infeasibility.refusals import too_wide
-from galley.skills.manipulation.grasps import grasp_fans, grasps_at, grasps_of, leaning_grasps
+from galley.skills.manipulation.grasps import grasp_families, grasps_at, grasps_of, leaning_grasps
 from galley.skills.manipulation.hand import hand_parts, obstacles, overlaps
 from galley.skills.manipulation.lines import RejectionCounts
 from galley.skills.manipulation.step import solve_from_stances
@@ -46,19 +46,19 @@ def proof(context, what="block"):
 
 def sampled(family, count, rng):
     """Random grasps of a family, (n, 4, 4), finer than any cell of a proof."""
-    fan = family.fan
-    low = np.array([0.0, fan.lean[0], -fan.half[0], -fan.half[1]])
-    high = np.array([fan.turn, fan.lean[1], *fan.half])
-    return family.X_WO @ fan.poses(rng.uniform(low, high, (count, 4)))
+    grasps = family.grasps
+    low = np.array([0.0, grasps.lean[0], -grasps.half[0], -grasps.half[1]])
+    high = np.array([grasps.turn, grasps.lean[1], *grasps.half])
+    return family.X_WO @ grasps.poses(rng.uniform(low, high, (count, 4)))
 
 
 def free_grasps(context, count, rng, what="block"):
-    """How many of so many grasps of each fan leave Bullet's hand free of everything."""
+    """How many of so many grasps of each family leave Bullet's hand free of everything."""
     state, index = initial_state(context.scene), context.scene.item_index[what]
     oracle, free = BulletHand(context.robot, context.scene, state), 0
     for family in item_grasps(context, state, index):
         for X_WT in sampled(family, count, rng):
-            near = oracle.distances(X_WT, family.fan.width / 2.0, what, FAR)
+            near = oracle.distances(X_WT, family.grasps.width / 2.0, what, FAR)
             free += not near or near[0][0] > -TOUCHING
     oracle.close()
     return free
@@ -239,27 +239,29 @@ def test_all_grasps_to_plan_with_are_of_the_family(opened, round_, axes):
     assert len(grasps) > 100
     for grasp in grasps:
         assert any(
-            _of(fan, grasp) for fan in grasp_fans(scene.items[index], X_WI, PANDA_GRIPPER)
+            _of(grasps, grasp) for grasps in grasp_families(scene.items[index], X_WI, PANDA_GRIPPER)
         ), grasp.name
 
 
-def _of(fan, grasp):
-    """Whether a grasp is one of a fan: its coordinates there, and the pose that they give."""
+def _of(grasps, grasp):
+    """Whether a grasp is one of a family: its coordinates there, and the pose that they give."""
     turns = [0.0]
-    if fan.turn:  # the closing direction lies across the axis
-        y, own = grasp.X_IT[:3, 1], fan.R_IF[:, 1]
+    if grasps.turn:  # the closing direction lies across the axis
+        y, own = grasp.X_IT[:3, 1], grasps.R_IF[:, 1]
         turns = [np.arctan2(y[1], y[0]) - np.arctan2(own[1], own[0])]
     for turn in turns:
-        R_IF = rotation_z(turn) @ fan.R_IF
+        R_IF = rotation_z(turn) @ grasps.R_IF
         z, p = R_IF.T @ grasp.X_IT[:3, 2], R_IF.T @ grasp.X_IT[:3, 3]
         cell = np.array([[turn, np.arctan2(z[0], -z[2]), p[0], p[2]]])
-        if not fan.lean[0] - 1e-9 <= cell[0, 1] <= fan.lean[1] + 1e-9:
+        if not grasps.lean[0] - 1e-9 <= cell[0, 1] <= grasps.lean[1] + 1e-9:
             continue
-        if (np.abs(cell[0, 2:]) > np.array(fan.half) + 1e-9).any():
+        if (np.abs(cell[0, 2:]) > np.array(grasps.half) + 1e-9).any():
             continue
-        in_range = fan.turn == 0.0 or -1e-9 <= np.mod(turn + 1e-9, 2 * np.pi) <= fan.turn + 2e-9
-        if in_range and np.allclose(fan.poses(cell)[0], grasp.X_IT, atol=1e-9):
-            return fan.width == pytest.approx(grasp.width)
+        in_range = (
+            grasps.turn == 0.0 or -1e-9 <= np.mod(turn + 1e-9, 2 * np.pi) <= grasps.turn + 2e-9
+        )
+        if in_range and np.allclose(grasps.poses(cell)[0], grasp.X_IT, atol=1e-9):
+            return grasps.width == pytest.approx(grasp.width)
     return False
 
 
@@ -274,12 +276,12 @@ def test_sizes_near_the_hands_opening(side, other, high, x):
     """By hand: it opens to 0.08 m, and 1 mm is left at each side."""
     size = np.array([side, other, high] if x else [other, side, high])
     item = replace(ITEM, size=size)
-    failure, family = too_wide(item, PANDA_GRIPPER), grasp_fans(item, np.eye(4), PANDA_GRIPPER)
+    failure, family = too_wide(item, PANDA_GRIPPER), grasp_families(item, np.eye(4), PANDA_GRIPPER)
     assert (
         (failure is None) == bool(family) == bool(grasps_of(item, PANDA_GRIPPER)) == (side <= 0.078)
     )
     if failure is None:
-        assert {fan.width for fan in family} == {side}
+        assert {grasps.width for grasps in family} == {side}
         assert {grasp.width for grasp in grasps_of(item, PANDA_GRIPPER)} == {side}
     else:
         assert failure.kind is FailureKind.DOES_NOT_FIT
