@@ -26,7 +26,7 @@ from galley.domain.parameters import DURATION, FORCE_LIMIT, MASS, RATIO, Quantit
 _MOVING = Quantity("m/s", 0.0, above=True)
 
 
-def effective_mass(mass_matrix: Array, rates: Array, speed: float) -> float:
+def driven_mass(mass_matrix: Array, rates: Array, speed: float) -> float:
     """The effective mass (kg) of an arm in an impact, if its motors hold the joints in step.
 
     Args:
@@ -41,14 +41,14 @@ def effective_mass(mass_matrix: Array, rates: Array, speed: float) -> float:
     return float(rates @ mass_matrix @ rates) / speed**2
 
 
-def safe_speed(
+def fastest(
     limit: float, mass: float, window: float, push: float = 0.0, restitution: float = 0.0
 ) -> float:
     """The highest speed (m/s) at which an impact's mean force keeps a limit; 0 if none does.
 
     Args:
         limit: mean force over the window that must not be exceeded, N.
-        mass: effective mass of the arm (``effective_mass``), kg.
+        mass: effective mass of the arm (``driven_mass``), kg.
         window: time over which the force is averaged, s.
         push: force with which the motors push besides, N.
         restitution: of the impact, 0 (no rebound) to 1.
@@ -62,7 +62,7 @@ def safe_speed(
     return max(room, 0.0) * window / (mass * (1.0 + bounce))
 
 
-def contact_threshold(drag: float, noise: float, false_alarms: float, steps: int) -> float:
+def threshold(drag: float, noise: float, false_alarms: float, steps: int) -> float:
     """The force (N) from which a reading counts as contact rather than as drag or noise.
 
     Args:

@@ -146,3 +146,6 @@ def _grips(log: Log) -> NDArray[np.bool_]:
         now = phase == CLOSE or (now and phase != OPEN)
         grips.append(now)
     return np.array(grips, dtype=bool)[log.motion]
+
+
+Demonstrator = KitchenDemonstrator  # its name in the scripts of users

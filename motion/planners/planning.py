@@ -26,7 +26,7 @@ from galley.motion.path import Path
 from galley.motion.planners import compiled_search, turns
 from galley.motion.planners.compiled_search import SearchOptions
 from galley.motion.planners.drives import drivable
-from galley.motion.planners.rrt import RRT, GoalRegion, view_space
+from galley.motion.planners.rrt import RRT, EndRegion, view_space
 from galley.robots.model import by_name, onto_limits
 
 Planner = Literal["rrt-connect", "rrt"]
@@ -133,7 +133,7 @@ def search(
     seed: int,
     planner: str,
     options: SearchOptions,
-    region: GoalRegion | None = None,
+    region: EndRegion | None = None,
 ) -> Path | Failure:
     """``plan`` in a collision view, for goal configurations.
 
@@ -192,7 +192,7 @@ def _refused(view: View, start: Array, goals: Array) -> Failure:
 
 
 def _rrt(
-    region: GoalRegion | None,
+    region: EndRegion | None,
     view: View,
     start: Array,
     goals: Array,

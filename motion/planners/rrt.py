@@ -96,7 +96,7 @@ def path_free(space: Space, free: Free, path: Path) -> bool:
 
 
 @dataclass(frozen=True)
-class GoalRegion:
+class EndRegion:
     """The goal region of a search: the configurations whose hand pose is near a target.
 
     Attributes:
@@ -144,7 +144,7 @@ class RRT:
         space: Space,
         free: Free,
         start: Array,
-        region: GoalRegion | None,
+        region: EndRegion | None,
         goals: Array,
         rng: np.random.Generator,
     ) -> Path | Failure:
@@ -201,7 +201,7 @@ class RRT:
         """Whether the edge from ``parent`` to ``des`` is free at the space's resolution."""
         return edge_free(space, free, parent, des)
 
-    def arrive(self, end_region: GoalRegion | None, goals: Array, des: Array) -> bool:
+    def arrive(self, end_region: EndRegion | None, goals: Array, des: Array) -> bool:
         """Whether ``des`` is a goal configuration, or its hand lies in the region."""
         if len(goals) and bool((np.abs(goals - des).max(axis=1) < 1e-9).any()):
             return True

@@ -259,10 +259,9 @@ class _Proof:
         """
         grasps, middle, half = family.grasps, cells[:, 0], cells[:, 1]
         X_WT = family.X_WO @ grasps.poses(middle)
-        R_OF = grasps.poses(middle * [1.0, 0.0, 0.0, 0.0])[
-            :, :3, :3
-        ]  # the grasps's axes, up to signs
-        # The farthest that a grasp centre of the cell is from the axis about which the grasps turns.
+        # The family's axes, up to signs.
+        R_OF = grasps.poses(middle * [1.0, 0.0, 0.0, 0.0])[:, :3, :3]
+        # The farthest that a grasp centre of the cell is from the axis about which grasps turn.
         out = np.abs(middle[:, 2]) + half[:, 2]
         slide = np.stack([half[:, 2], half[:, 3]], axis=1)
         open_, beaten = np.ones(len(cells), dtype=bool), np.zeros(len(cells), dtype=bool)
@@ -323,7 +322,7 @@ class _Proof:
 
 
 def _displacements(part: ConvexPart, middle: Array, half: Array) -> Array:
-    """Bounds (n, 3) on how far (m) points of a part move within cells, along the grasps's axes.
+    """Bounds (n, 3) on how far (m) points of a part move within cells, along the family's axes.
 
     Leaning and sliding move them only across the closing direction. So a wall beside the hand is
     overlapped even in large cells.

@@ -21,7 +21,7 @@ from galley.domain.predicates import corners
 from galley.domain.scene.model import Grasp, Handle, Item, Joint, Region, Shape, Spot, Stance
 from galley.domain.scene.stable_poses import allowed_poses, stable_poses
 from galley.domain.state import Placement, State, item_pose
-from galley.motion.guarded_approach import contact_threshold
+from galley.motion.guarded_approach import threshold
 from galley.motion.motion import Attachment, Guard
 from galley.motion.thresholds import THRESHOLDS
 from galley.skills.manipulation.context import PlanningContext
@@ -316,7 +316,7 @@ def _landing(item: Item, lift: float) -> Guard:
     duration = 1.875 * lift / LOWER_SPEED  # of the quintic, whose peaks are 15/8 and 10/sqrt(3)
     inertia = item.mass * 10.0 / np.sqrt(3.0) * lift / duration**2
     readings = math.ceil((duration + limits.overtravel / limits.creep) * _FORCE_RATE)
-    force = contact_threshold(inertia, limits.force_noise, limits.false_contact, readings)
+    force = threshold(inertia, limits.force_noise, limits.false_contact, readings)
     return Guard(np.array([0.0, 0.0, -1.0]), force, LOWER_SPEED, limits.overtravel)
 
 

@@ -1,8 +1,8 @@
 """Continuous families of grasps with one closing direction.
 
-Most of this file makes the families of composite items, for which the bounding box is no guide: there
-the fingers close on surfaces of the parts that face away from each other. The parts are convex;
-each is approximated by a polyhedron within it.
+Most of this file makes the families of composite items, for which the bounding box is no guide:
+there the fingers close on surfaces of the parts that face away from each other. The parts are
+convex; each is approximated by a polyhedron within it.
 """
 
 from __future__ import annotations
@@ -199,8 +199,8 @@ def _within(solid: Polyhedron, points: Array) -> bool:
 def all_found(item: Item, widest: float) -> bool:
     """Whether a composite item surely has no grasps besides those of its families.
 
-    False if a mesh or a sphere might be held across in a direction that the families don't cover. That
-    is excluded only if a ball wider than ``widest`` (m) fits into it.
+    False if a mesh or a sphere might be held across in a direction that the families don't cover.
+    That is excluded only if a ball wider than ``widest`` (m) fits into it.
     """
     each = zip(item.solid, _polyhedra(item), strict=True)
     some = [(p.vertices, p.normals) for s, p in each if s.kind in ("mesh", "sphere")]

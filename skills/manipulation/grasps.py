@@ -2,7 +2,8 @@
 
 On a composite item they close on opposed surfaces of its parts.
 
-``grasp_families`` is the continuous family of all grasps; refusals are proven about it. Planning tries
+``grasp_families`` has all grasps as continuous families; refusals are proven about it. Planning
+tries
 two finite lists from the family: the standard grasps (``grasps_of``, ``grasps_at``) and, if these
 fail, ``leaning_grasps``.
 """
@@ -153,11 +154,11 @@ def _with_room_below(
 
 
 def grasp_families(item: Item, X_WI: Array, gripper: Gripper) -> tuple[GraspFamily, ...]:
-    """The continuous family of grasps of an item at X_WI (4, 4), as families.
+    """All grasps of an item at X_WI (4, 4), as continuous families.
 
-    There are two families, both ways round, for each side that fits between the fingers. If the item is
-    upright, the fingers close sideways and the hand never points up. If it lies, the hand may come
-    from all around. Empty for an item with a list of its own.
+    There are two families, both ways round, for each side that fits between the fingers. If the
+    item is upright, the fingers close sideways and the hand never points up. If it lies, the hand
+    may come from all around. Empty for an item with a list of its own.
     """
     if item.grasps:
         return ()

@@ -80,6 +80,9 @@ class GripperMotion:
     guard: Guard | None = None
 
 
+Stroke = GripperMotion  # its name in skills of users
+
+
 @dataclass(frozen=True)
 class Manipulation:
     """Lines and strokes in order. The first line ends in contact; the arm is solved there.

@@ -27,7 +27,7 @@ from galley.motion.planners import compiled_search
 from galley.motion.planners.compiled_search import SearchOptions
 from galley.motion.planners.drives import drivable
 from galley.motion.planners.planning import search
-from galley.motion.planners.rrt import RRT, GoalRegion, joint_space, path_free, view_space
+from galley.motion.planners.rrt import RRT, EndRegion, joint_space, path_free, view_space
 from galley.motion.trajectory.timing import rest_to_rest
 from galley.skills.manipulation.context import PlanningContext
 from galley.skills.manipulation.escape import escape
@@ -329,7 +329,7 @@ class PathPlanner:
         path = search(view, start, goals, self._seed, "rrt-connect", options)
         return path, "rrt-connect"
 
-    def rrt(self, start: Array, goals: Array, region: GoalRegion | None) -> Path | Failure:
+    def rrt(self, start: Array, goals: Array, region: EndRegion | None) -> Path | Failure:
         """A path of the baseline RRT into a region or, if that is None, to one of goals (m, k)."""
         return self._rrt.plan(self._space, self._free, start, region, goals, self.rng)
 
@@ -384,7 +384,7 @@ class PathPlanner:
         def pose(arm: Array) -> Array:
             return hand(arm) @ X_HT
 
-        region = GoalRegion(pose, pose(goals[0]), radius=0.02 if l1 else 0.01, l1=l1)
+        region = EndRegion(pose, pose(goals[0]), radius=0.02 if l1 else 0.01, l1=l1)
         path = self.rrt(start, goals, region)
         if isinstance(path, Failure) or (np.abs(goals - path.end).max(axis=1) < 1e-9).any():
             return path

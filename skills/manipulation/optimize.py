@@ -18,7 +18,7 @@ from galley.domain.failure import Failure
 from galley.domain.state import State
 from galley.motion.certify import CAP
 from galley.motion.effects import effects, state_after, with_acting_hand
-from galley.motion.guarded_approach import effective_mass, safe_speed
+from galley.motion.guarded_approach import driven_mass, fastest
 from galley.motion.motion import Motion
 from galley.motion.thresholds import THRESHOLDS
 from galley.motion.trajectory.trajectory import limit_ratios, slowed
@@ -202,8 +202,8 @@ def _guarded(context: PlanningContext, motion: Motion, state: State) -> Motion:
     way = float(guard.direction @ (hand(end) - hand(before))[:3, 3])
     if way <= 0.0:  # the hand doesn't move along the guard: no limit on its speed follows
         return motion
-    mass = effective_mass(_dynamics(context, state).mass_matrix(end), end - before, way)
-    speed = safe_speed(most, mass, limits.impact_window, push)
+    mass = driven_mass(_dynamics(context, state).mass_matrix(end), end - before, way)
+    speed = fastest(most, mass, limits.impact_window, push)
     given = speed if guard.speed is None else guard.speed
     return replace(motion, guard=replace(guard, speed=min(given, speed)))
 

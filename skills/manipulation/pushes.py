@@ -21,7 +21,7 @@ from galley.domain.frames import Array, frozen, plane_poses, rotation_z, transfo
 from galley.domain.predicates import GAP, corners
 from galley.domain.scene.model import Item, Region, Scene, Stance
 from galley.domain.state import State, item_pose, placement_at
-from galley.motion.guarded_approach import safe_speed
+from galley.motion.guarded_approach import fastest
 from galley.motion.motion import Guard, Slide, yaw_of
 from galley.motion.thresholds import THRESHOLDS
 from galley.robots.model import RobotModel
@@ -331,7 +331,7 @@ class PushedItem:
         under = self.surface.body, *supports_of(self.context, state, self.index)
         touch = grip | pairs((item.name,), under)
         guard = Guard(direction, float(np.clip(_FORCE * self.force, _LEAST, STRONGEST)))
-        meets = safe_speed(guard.force, item.mass, THRESHOLDS.impact_window, self.force)
+        meets = fastest(guard.force, item.mass, THRESHOLDS.impact_window, self.force)
         speed, up = min(_SPEED, _EARLY * meets), np.array([0.0, 0.0, robot.spacing.lift])
         along = push.along[:, None] * push.direction + push.start
         way, room = push.direction[None], self.hand_room

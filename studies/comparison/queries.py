@@ -24,7 +24,7 @@ from galley.domain.scene.model import HAND, Binding, Grasp, Scene
 from galley.domain.state import Placement, State, initial_state
 from galley.motion.planners.compiled_search import SearchOptions
 from galley.motion.planners.planning import search
-from galley.motion.planners.rrt import GoalRegion
+from galley.motion.planners.rrt import EndRegion
 from galley.robots.model import RobotModel
 from galley.skills.base_placement.stances import sample_headings
 from galley.skills.manipulation.grasps import grasps_of, item_in_hand
@@ -63,7 +63,7 @@ class ArmQuery:
     name: str
     state: State
     goals: Array
-    region: GoalRegion | None = None
+    region: EndRegion | None = None
     about: str = ""
 
     def start(self, robot: RobotModel) -> Array:
@@ -131,7 +131,7 @@ def turnaround_query(
                 free += list(arms[view.free_many(arms)])
         if free:
             goals = frozen([free[k] for k in rng.permutation(len(free))[:_GOALS]])
-            region = GoalRegion(tool, transform(None, p), REGION, None)
+            region = EndRegion(tool, transform(None, p), REGION, None)
             away = distance + REGION + float(extra)
             about = f"turn round: the hand {away:.2f} m further along x, past its own base"
             return ArmQuery("seed", state, goals, region, about)

@@ -6,19 +6,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from galley.bench.contact.guard_impulses import DT, POSES, SPEEDS, measured_force, reflected_mass
-from galley.motion.guarded_approach import contact_threshold, effective_mass, safe_speed
+from galley.motion.guarded_approach import driven_mass, fastest, threshold
 
 
 @given(mass=st.floats(0.1, 50), limit=st.floats(1, 100), e=st.floats(0, 1), share=st.floats(0, 0.9))
 def test_the_fastest_speed_keeps_the_limit_and_uses_it(mass, limit, e, share):
-    speed = safe_speed(limit, mass, DT, share * limit, e)
+    speed = fastest(limit, mass, DT, share * limit, e)
     assert share * limit + mass * speed * (1.0 + e) / DT == pytest.approx(limit)
-    assert safe_speed(limit, mass, DT, 2.0 * limit) == 0.0
+    assert fastest(limit, mass, DT, 2.0 * limit) == 0.0
 
 
 def test_false_alarms_by_monte_carlo():
     rng = np.random.default_rng(2)
-    level = contact_threshold(1.5, 0.3, 0.05, 60)
+    level = threshold(1.5, 0.3, 0.05, 60)
     alarms = (rng.normal(1.5, 0.3, (20_000, 60)) > level).any(axis=1).mean()
     assert alarms == pytest.approx(0.05, abs=0.006)
 
@@ -38,23 +38,23 @@ def test_joints_that_give_way_make_an_arm_as_light_as_it_can_be():
         half, J, rates = rng.normal(size=(4, 4)), rng.normal(size=(3, 4)), rng.normal(size=4)
         M = half @ half.T + 0.1 * np.eye(4)
         least = reflected_mass(M, J, down)
-        assert effective_mass(M, rates, abs(down @ J @ rates)) >= least * (1.0 - 1e-9)
+        assert driven_mass(M, rates, abs(down @ J @ rates)) >= least * (1.0 - 1e-9)
         yielding = np.linalg.solve(M, J.T @ down)
-        assert effective_mass(M, yielding, down @ J @ yielding) == pytest.approx(least)
+        assert driven_mass(M, yielding, down @ J @ yielding) == pytest.approx(least)
 
 
 def test_bad_input_is_named():
     for options in ({"mass": 0.0}, {"restitution": 2.0}):
         with pytest.raises(ValueError, match=next(iter(options))):
-            safe_speed(**{"limit": 3.0, "mass": 1.0, "window": DT} | options)
+            fastest(**{"limit": 3.0, "mass": 1.0, "window": DT} | options)
     with pytest.raises(ValueError, match="steps = 0"):
-        contact_threshold(1.0, 1.0, 0.1, 0)
+        threshold(1.0, 1.0, 0.1, 0)
     with pytest.raises(ValueError, match="speed = 0"):
-        effective_mass(np.eye(2), np.ones(2), 0.0)
+        driven_mass(np.eye(2), np.ones(2), 0.0)
     with pytest.raises(ValueError, match="limit = -3"):
-        safe_speed(-3.0, 1.0, DT)
+        fastest(-3.0, 1.0, DT)
     for push in (float("nan"), -50.0):
         with pytest.raises(ValueError, match=f"push = {push}"):
-            safe_speed(3.0, 1.0, DT, push)
+            fastest(3.0, 1.0, DT, push)
     with pytest.raises(ValueError, match="steps = nan"):
-        contact_threshold(1.0, 1.0, 0.1, float("nan"))
+        threshold(1.0, 1.0, 0.1, float("nan"))

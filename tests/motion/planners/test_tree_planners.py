@@ -6,7 +6,7 @@ import pytest
 from galley.domain.failure import Failure, FailureKind
 from galley.domain.frames import rotation_about, transform
 from galley.motion.path import Path
-from galley.motion.planners.rrt import RRT, GoalRegion, Space
+from galley.motion.planners.rrt import RRT, EndRegion, Space
 
 START, GOAL = np.array([0.1, 0.5]), np.array([0.9, 0.5])
 NO_GOALS = np.empty((0, 2))
@@ -76,7 +76,7 @@ def hand(q):
 
 
 def around(goal, **options):
-    return GoalRegion(hand, hand(goal), **options)
+    return EndRegion(hand, hand(goal), **options)
 
 
 def test_the_region_is_a_box_or_an_l1_ball_and_an_angle():

@@ -109,7 +109,7 @@ def test_a_polygon_may_lie_in_a_file(first, tmp_path):
 def test_options_that_do_not_go_are_refused(cli, here):
     done = cli("contact", "lift", "--gif", "--fps", 30)
     assert done.status == 2
-    assert "argument --fps: a GIF's frames" in done.err
+    assert "argument --fps: a GIF frame" in done.err
     assert not list(here.iterdir())
 
 

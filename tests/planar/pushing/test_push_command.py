@@ -86,7 +86,7 @@ def test_windows_end_with_escape_and_say_what_came_of_it(still, monkeypatch, cap
     [
         (["play", "--shape", "moon"], "argument --shape: 'moon': must be one of T, L, rectangle"),
         (["film", "--demonstrator", "nobody"], "argument --demonstrator: invalid choice: 'nobody'"),
-        (["film", "--demonstrator", "scripted", "--gif", "--fps", "30"], "argument --fps: a GIF's"),
+        (["film", "--demonstrator", "scripted", "--gif", "--fps", "30"], "--fps: a GIF frame"),
         (["film", "pushes", "--shape", "L"], "table and seeds are those of the folder"),
         (["film"], "one of the arguments --demonstrator --policy DIR is required"),
         (["play", "--shape", "none.yaml"], "none.yaml"),
