@@ -60,7 +60,7 @@ class Task:
             if str(self.plan[motion.action_index])[1:].startswith(action) and phase in motion.phase
         )
 
-    def state_after(self, action: str, phase: str) -> tuple[int, State]:
+    def after(self, action: str, phase: str) -> tuple[int, State]:
         """That motion's index, and the State it was to lead to."""
         k = self.find(action, phase)
         return k, self.states[k + 1]

@@ -73,7 +73,7 @@ class Scripted:
 @pytest.fixture(autouse=True)
 def text_states(monkeypatch):
     """States are texts here: the names of the Steps that led to them."""
-    monkeypatch.setattr(module, "after", lambda scene, robot, step, at: f"{at} {step.text}".strip())
+    monkeypatch.setattr(module, "state_after", lambda scene, robot, step, at: f"{at} {step.text}".strip())
 
 
 def scripted(attempts=2, **scripts):
@@ -250,7 +250,7 @@ def test_a_proof_ends_the_plan_only_where_all_stands_as_found(monkeypatch, chang
             "scene_q": World(at.items, at.scene_q + 0.1),
         }[changes]
 
-    monkeypatch.setattr(module, "after", changed)
+    monkeypatch.setattr(module, "state_after", changed)
     context, plan, skills, calls = scripted(a=[], b=[True] * 99)
     monkeypatch.setattr(f"{__name__}.FAILS", PROOF)
     found = Refinement(context, plan, skills, start).advance(9_999)
