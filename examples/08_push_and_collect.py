@@ -17,7 +17,7 @@ from galley.planar.pushing.demonstrators import demonstrator
 from galley.planar.pushing.film import film_rollouts
 from galley.planar.pushing.rollout import roll_out
 from galley.planar.pushing.shapes import shape
-from galley.planar.pushing.simulation import Simulation
+from galley.planar.pushing.simulation import PushSimulation
 
 OUT = Path("runs/examples/push")
 shutil.rmtree(OUT, ignore_errors=True)  # other settings need another folder
@@ -29,7 +29,7 @@ OUT.mkdir(parents=True)
 
 # %%
 config = PushConfig(shape=shape("T"))
-simulation = Simulation(config)
+simulation = PushSimulation(config)
 who = demonstrator("scripted", config)
 rollout = roll_out(simulation, who, 0)
 covered = rollout.coverage[-1]

@@ -16,7 +16,7 @@ from PIL import Image
 
 from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.environment import PushVectorEnv
-from galley.planar.pushing.simulation import Simulation
+from galley.planar.pushing.simulation import PushSimulation
 from galley.planar.pushing.stable_baselines import stable_baselines
 
 try:
@@ -33,7 +33,7 @@ OUT.mkdir(parents=True, exist_ok=True)
 SEED, STEPS, LENGTH = 0, 10_000_000, 100
 config = PushConfig(substeps=30)  # a step is 0.3 s: random moves that long do get somewhere
 XY = np.array([1, 1j])  # points as complex numbers: a product turns them
-outline = Simulation(config).body.vertices @ XY
+outline = PushSimulation(config).body.vertices @ XY
 
 # %% [markdown]
 # The environment pays for coverage in every step, and success ends the episode. So success doesn't

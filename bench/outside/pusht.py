@@ -30,10 +30,10 @@ Row = dict[str, Any]
 def _planner() -> tuple[Any, Any]:
     from galley.planar.pushing.demonstrators import demonstrator
     from galley.planar.pushing.gym_pusht import table_config
-    from galley.planar.pushing.simulation import Simulation
+    from galley.planar.pushing.simulation import PushSimulation
 
     config = table_config()
-    return demonstrator("planned", config), Simulation(config)
+    return demonstrator("planned", config), PushSimulation(config)
 
 
 def answer(request: Row) -> list[float] | float:

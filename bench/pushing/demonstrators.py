@@ -15,15 +15,15 @@ import numpy as np
 
 from galley.bench.report import table
 from galley.domain.frames import Array
-from galley.planar.geometry.polygon import Polygon
+from galley.planar.geometry.polygon import SimplePolygon
 from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.config_file import load_config
 from galley.planar.pushing.demonstrators import DEMONSTRATORS, demonstrator
 from galley.planar.pushing.rollout import STEPS, roll_out
 from galley.planar.pushing.shapes import SHAPES, shape
-from galley.planar.pushing.simulation import Simulation
+from galley.planar.pushing.simulation import PushSimulation
 
-PLUS = Polygon(
+PLUS = SimplePolygon(
     np.array(
         [
             (-0.015, -0.06), (0.015, -0.06), (0.015, -0.015), (0.06, -0.015), (0.06, 0.015),
@@ -32,7 +32,7 @@ PLUS = Polygon(
         ]
     )
 )  # fmt: skip
-U = Polygon(
+U = SimplePolygon(
     np.array(
         [
             (-0.07, 0.0), (0.07, 0.0), (0.07, 0.1), (0.045, 0.1),
@@ -40,7 +40,7 @@ U = Polygon(
         ]
     )
 )  # fmt: skip
-TRIANGLE = Polygon(np.array([(0.0, 0.0), (0.15, 0.0), (0.02, 0.06)]))
+TRIANGLE = SimplePolygon(np.array([(0.0, 0.0), (0.15, 0.0), (0.02, 0.06)]))
 DEFAULT = PushConfig()
 OTHERS = {
     "plus": replace(DEFAULT, shape=PLUS),
@@ -80,7 +80,7 @@ def score(name: str, config: PushConfig, episodes: int) -> Score:
     Raises:
         ValueError: the arm can't hold the pusher in one of them.
     """
-    sim, driver = Simulation(config), demonstrator(name, config)
+    sim, driver = PushSimulation(config), demonstrator(name, config)
     roll_out(sim, driver, 0, steps=1)  # loads compiled code
     began = time.process_time()
     runs = [roll_out(sim, driver, seed) for seed in range(episodes)]

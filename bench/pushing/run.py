@@ -25,7 +25,7 @@ from galley.bench.report import Target, conclude, table
 from galley.planar.pushing.arm import PushArm
 from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.shapes import SHAPES, shape
-from galley.planar.pushing.simulation import Simulation
+from galley.planar.pushing.simulation import PushSimulation
 
 ID = galley.planar.pushing.environment.ID
 ROUNDS = 5
@@ -108,7 +108,7 @@ def coverage(figures: dict[str, Any]) -> list[Target]:
     """Coverage against shapely."""
     rows, worst = [], 0.0
     for name in SHAPES:
-        sim = Simulation(PushConfig(shape=shape(name)))
+        sim = PushSimulation(PushConfig(shape=shape(name)))
         rng = np.random.default_rng(0)
         bodies = np.column_stack([rng.normal(0.256, 0.05, (2000, 2)), rng.uniform(-4, 4, 2000)])
         state = sim.states(bodies, np.full((2000, 2), 0.02))

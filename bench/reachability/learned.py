@@ -8,7 +8,7 @@ from time import perf_counter
 from galley.bench.report import Section, Target, note, shown, table
 from galley.planar.reach import DonutSampler, PlanarArm
 from galley.planar.reach.dataset import DatasetSettings
-from galley.planar.reach.learned import FlowArchitecture, ReachTask, Settings, evaluate, train
+from galley.planar.reach.learned import FitSettings, FlowArchitecture, ReachTask, evaluate, train
 from galley.planar.reach.learned.evaluation import ModelEvaluation
 
 _BOUNDS = ((-2.0, 2.0), (-2.0, 2.0))
@@ -28,7 +28,7 @@ def learned(quick: bool) -> Section:
     for name, (task, steps) in cases.items():
         began = perf_counter()
         rows = task.samples()
-        model = train(task, rows, FlowArchitecture(), Settings(200 if quick else steps))
+        model = train(task, rows, FlowArchitecture(), FitSettings(200 if quick else steps))
         seconds = perf_counter() - began
         found = evaluate(model, bases=20_000 if quick else 200_000)
         note(f"l. {name}: {seconds:.0f} s")

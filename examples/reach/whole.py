@@ -18,7 +18,7 @@ from flowjax.distributions import Normal
 from flowjax.flows import coupling_flow
 
 from galley.planar.reach import DonutSampler, PlanarArm, uniform_targets
-from galley.planar.reach.learned.training import Settings, fit
+from galley.planar.reach.learned.training import FitSettings, fit
 
 COLUMNS, BASES = 8, 100_000  # x, y, three cosines, three sines
 steps = int(sys.argv[1]) if len(sys.argv) > 1 else 1500
@@ -48,7 +48,7 @@ def loss(flow, rows):
 
 
 best = flow
-training = fit(flow, loss, table[~held_out], table[held_out][:10_000], Settings(steps))
+training = fit(flow, loss, table[~held_out], table[held_out][:10_000], FitSettings(steps))
 for now, best in training:  # noqa: B007
     print(now.line())
 drawn = best.sample(jax.random.key(1), (), jnp.asarray(targets, jnp.float32))

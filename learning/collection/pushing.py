@@ -24,7 +24,7 @@ from galley.planar.pushing.demonstrators import demonstrator
 from galley.planar.pushing.gym_pusht import ARRAYS, metres, pixels, play, table_config
 from galley.planar.pushing.picture import Painter, table_view
 from galley.planar.pushing.rollout import Rollout, held, roll_out
-from galley.planar.pushing.simulation import Simulation, State
+from galley.planar.pushing.simulation import PushSimulation, PushState
 from galley.sweeps import digest
 
 _TASK = "push the body onto the goal"
@@ -80,7 +80,7 @@ class PushDemonstrator:
             who.reset(seed)
             run = play(config, self.physics, lambda s: pixels(who.act(s)), seed, self.pixels)
             return self.episode(*run)
-        return self.episode(roll_out(Simulation(config), who, seed))
+        return self.episode(roll_out(PushSimulation(config), who, seed))
 
     def episode(self, rollout: Rollout, arrays: dict[str, Any] | None = None) -> Episode:
         """A rollout as an episode of T states and actions, without the last state.
@@ -92,8 +92,8 @@ class PushDemonstrator:
         steps = len(rollout.targets)
         if not steps:
             raise NoEpisode("the goal is covered at the start")
-        config, rows, sim = rollout.config, rollout.states[:-1], Simulation(rollout.config)
-        state = State(np.ascontiguousarray(rows.T))
+        config, rows, sim = rollout.config, rollout.states[:-1], PushSimulation(rollout.config)
+        state = PushState(np.ascontiguousarray(rows.T))
         observations = arrays or {
             "state": _observed(rows),
             "keypoint": sim.outlines(state.body.T),
@@ -162,7 +162,7 @@ def replay(episode: Episode, collection: Collection) -> tuple[Rollout, float]:
         rollout, again = play(config, physics, lambda _: next(left, None), episode.seed, None)
         pairs = [(again[n], episode.observations[n]) for n in ("state", "environment_state")]
         return rollout, max(np.abs(metres(a) - metres(b[: len(a)])).max() for a, b in pairs)
-    sim = Simulation(config)
+    sim = PushSimulation(config)
     state = sim.random_states(np.random.default_rng(episode.seed), 1)
     targets = np.array(episode.actions, dtype=np.float64)
     states = [state.values[:, 0].copy()]

@@ -14,7 +14,7 @@ from galley.learning.policy.policy import DiffusionPolicy, Driver, load_policy
 from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.demonstrators import demonstrator
 from galley.planar.pushing.rollout import roll_out
-from galley.planar.pushing.simulation import Simulation
+from galley.planar.pushing.simulation import PushSimulation
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class PolicyRunner:
         """The outcome of the episode of a seed."""
         config, other = (self.config or self._trained).drawn(seed), self.demonstrator
         who = demonstrator(other, config) if other else Driver(self._policy.on(config))
-        run = roll_out(Simulation(config), who, seed)
+        run = roll_out(PushSimulation(config), who, seed)
         seconds = getattr(who, "seconds", None) or [0.0]
         middle = float(np.median(seconds)), float(np.percentile(seconds, 95))
         end, most = float(run.coverage[-1]), float(run.coverage.max())
@@ -52,6 +52,6 @@ class PolicyRunner:
     @cached_property
     def _policy(self) -> DiffusionPolicy:
         policy = load_policy(self.checkpoint)
-        sim = Simulation(policy.config.drawn(0))
+        sim = PushSimulation(policy.config.drawn(0))
         Driver(policy).act(sim.random_states(np.random.default_rng(0), 1))  # compiles the network
         return policy

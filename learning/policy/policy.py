@@ -31,7 +31,7 @@ from galley.learning.policy.network import EMBEDDED, UNet
 from galley.learning.policy.views import Views
 from galley.learning.policy.windows import Scale
 from galley.planar.pushing.config import PushConfig, config_of_record, config_record
-from galley.planar.pushing.simulation import State
+from galley.planar.pushing.simulation import PushState
 
 FORMAT = 1  # version of a checkpoint's format
 COMMAND = "galley push train"
@@ -116,7 +116,7 @@ class DiffusionPolicy:
         targets = self.stages[-1, first : first + self.design.action_horizon]
         self._left = list(np.clip(targets, 0.0, (self.config.width, self.config.height)))
 
-    def observed(self, state: State) -> Array:
+    def observed(self, state: PushState) -> Array:
         """The observation (size,) of the policy for the state of one table."""
         x, y, theta = state.body[:, 0]
         row = np.array([[*state.pusher[:, 0], x, y, np.remainder(theta, 2.0 * np.pi)]])
@@ -143,7 +143,7 @@ class Driver:
         self.stages: list[Array] = []
         self.seconds: list[float] = []
 
-    def act(self, state: State) -> Array:
+    def act(self, state: PushState) -> Array:
         """The next target of the pusher (2,), m, for the state of one table."""
         before, began = self.policy.plans, perf_counter()
         target = self.policy.act(self.policy.observed(state))

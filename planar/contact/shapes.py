@@ -253,7 +253,7 @@ class Polygon(Shape2D):
             raise ValueError(f"vertices: must be (n, 2) with n >= 3, is {np.shape(vertices)}")
         self.vertices = checked("vertices", vertices, _NUMBER, (count, 2))
         if not is_traced(vertices):
-            polygon.Polygon(np.asarray(self.vertices))  # refuses what isn't simple
+            polygon.SimplePolygon(np.asarray(self.vertices))  # refuses what isn't simple
 
     def distance(self, p: Array) -> Array:
         """Signed distance (m) of ``p`` (2,) to the nearest edge.

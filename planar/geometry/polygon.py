@@ -1,8 +1,8 @@
 """Simple polygons: mass properties, convex parts, and signed distances of points.
 
-Vertices are (n, 2) in metres, in either orientation; a ``Polygon`` keeps them counter-clockwise.
-A polygon may be concave, but must be simple. ``polygon_kernel`` has the functions for compiled
-code, which take ``Polygon.vertices_ccw`` and ``Polygon.table``.
+Vertices are (n, 2) in metres, in either orientation; a ``SimplePolygon`` keeps them
+counter-clockwise. A polygon may be concave, but must be simple. ``polygon_kernel`` has the
+functions for compiled code, which take ``SimplePolygon.vertices_ccw`` and ``SimplePolygon.table``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class MassProperties:
 
 
 @dataclass(frozen=True, eq=False)
-class Polygon:
+class SimplePolygon:
     """A simple polygon, convex or concave.
 
     Attributes:
@@ -79,11 +79,11 @@ class Polygon:
         inertia = mass * (second / area - float(centroid @ centroid))
         return MassProperties(area, frozen(base + centroid), inertia)
 
-    def moved(self, pose: ArrayLike) -> Polygon:
+    def moved(self, pose: ArrayLike) -> SimplePolygon:
         """The polygon at a pose (3,) of its frame: x, y (m), theta (rad)."""
         x, y, theta = np.asarray(pose, dtype=np.float64)
         c, s = np.cos(theta), np.sin(theta)
-        return Polygon(self.vertices @ np.array([[c, s], [-s, c]]) + np.array([x, y]))
+        return SimplePolygon(self.vertices @ np.array([[c, s], [-s, c]]) + np.array([x, y]))
 
     @cached_property
     def parts(self) -> tuple[Array, ...]:
@@ -99,7 +99,7 @@ class Polygon:
         while k < len(parts):
             for other in range(k + 1, len(parts)):
                 both = shapely.union(parts[k], parts[other])
-                if both.geom_type == "Polygon" and both.convex_hull.area <= both.area + flat:
+                if both.geom_type == "SimplePolygon" and both.convex_hull.area <= both.area + flat:
                     parts[k] = both
                     del parts[other]
                     break
@@ -120,12 +120,12 @@ class Polygon:
         return np.concatenate(self.parts), np.cumsum([0, *sizes]).astype(np.int64)
 
 
-def room(a: Polygon, b: Polygon) -> Array:
+def room(a: SimplePolygon, b: SimplePolygon) -> Array:
     """Scratch space (2, k, 2) in which compiled code clips parts of ``a`` with parts of ``b``."""
     return np.empty((2, sum(max(map(len, polygon.parts)) for polygon in (a, b)), 2))
 
 
-def signed_distance(polygon: Polygon, points: ArrayLike) -> tuple[Array, Array, Array]:
+def signed_distance(polygon: SimplePolygon, points: ArrayLike) -> tuple[Array, Array, Array]:
     """Signed distances of points to the boundary, negative inside, with nearest points and normals.
 
     A normal is the gradient of the distance at the point. It points out of the polygon; from a
@@ -179,3 +179,6 @@ def _checked(given: ArrayLike) -> Array:
     if abs(_double_area(vertices)) <= slack * size:
         raise ValueError(f"the polygon has no area: its size is {size:g} m")
     return vertices
+
+
+Polygon = SimplePolygon  # its documented name

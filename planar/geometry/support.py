@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from galley.domain.parameters import FORCE_LIMIT, MASS, Quantity, check, parameter
-from galley.planar.geometry.polygon import Polygon
+from galley.planar.geometry.polygon import SimplePolygon
 
 GRAVITY = 9.81  # m/s^2
 FRICTION = Quantity("1", 0.0)
@@ -52,7 +52,11 @@ class SupportFriction:
 
 
 def support_friction(
-    polygon: Polygon, mass: float, friction: float, gravity: float = GRAVITY, still: float = 0.0
+    polygon: SimplePolygon,
+    mass: float,
+    friction: float,
+    gravity: float = GRAVITY,
+    still: float = 0.0,
 ) -> SupportFriction:
     """The support friction of a plate of uniform density and pressure.
 
@@ -67,7 +71,7 @@ def support_friction(
     return SupportFriction(mu * m * gravity, characteristic_length(polygon), still)
 
 
-def characteristic_length(polygon: Polygon) -> float:
+def characteristic_length(polygon: SimplePolygon) -> float:
     """Mean distance (m) of a polygon's points from its centroid, in closed form.
 
     It is a sum over triangles of the centroid and an edge. If the edge is at a distance h and its

@@ -19,7 +19,7 @@ from galley.domain.parameters import (
     parameter,
     parameters,
 )
-from galley.planar.geometry.polygon import Polygon
+from galley.planar.geometry.polygon import SimplePolygon
 from galley.planar.geometry.support import FRICTION, GRAVITY, LENGTH, STILL
 from galley.planar.pushing.shapes import shape
 
@@ -85,7 +85,7 @@ class PushConfig:
             table; the message names it.
     """
 
-    shape: Polygon = field(default_factory=lambda: shape("T"))
+    shape: SimplePolygon = field(default_factory=lambda: shape("T"))
     mass: float = parameter(1.0, MASS, "of the body")
     friction: float = parameter(0.5, FRICTION, "between body and table")
     gravity: float = parameter(GRAVITY, ACCELERATION, "that presses the body on the table")
@@ -119,20 +119,20 @@ class PushConfig:
         for name, values in self.ranges.items():
             for vertices in values[:0:-1] if name == "shape" else ():
                 # Checks that the goal of this outline, too, is on the table.
-                replace(self, shape=Polygon(np.array(vertices)), ranges={})
+                replace(self, shape=SimplePolygon(np.array(vertices)), ranges={})
             if name != "shape" and len(values) > 1 and not values[0] <= values[1] < inf:
                 raise ValueError(f"{name} = {list(values)}: must be the least and the most, finite")
-            first = Polygon(np.array(values[0])) if name == "shape" else values[0]
+            first = SimplePolygon(np.array(values[0])) if name == "shape" else values[0]
             object.__setattr__(self, name, first)
         ranges = {name: list(values) for name, values in self.ranges.items() if len(values) > 1}
         object.__setattr__(self, "ranges", ranges)
         check(self)
         if self.substeps != round(self.substeps):
             raise ValueError(f"substeps = {self.substeps:g}: must be a whole number")
-        if not isinstance(self.shape, Polygon):
+        if not isinstance(self.shape, SimplePolygon):
             object.__setattr__(self, "shape", shape(self.shape))
         size = np.array([self.width, self.height])
-        outline = Polygon(self.shape.vertices - self.shape.mass_properties(1.0).centroid)
+        outline = SimplePolygon(self.shape.vertices - self.shape.mass_properties(1.0).centroid)
         corners = outline.moved(self.goal).vertices
         beyond = np.maximum(-corners, corners - size).max(axis=0)
         if beyond.max() > _ROUNDING:
@@ -187,6 +187,6 @@ def config_of_record(record: Mapping[str, Any]) -> PushConfig:
     values: dict[str, Any] = {f.name: float(made[f.name]) for f in parameters(PushConfig)}
     arm = {field.name: float(record["arm"][field.name]) for field in parameters(ArmConfig)}
     links = tuple(float(length) for length in record["arm"]["links"])
-    outline = Polygon(np.array(record["vertices"], dtype=np.float64))
+    outline = SimplePolygon(np.array(record["vertices"], dtype=np.float64))
     values["ranges"] = record.get("ranges", {})
     return PushConfig(shape=outline, arm=ArmConfig(links=links, **arm), **values)

@@ -27,7 +27,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, create_model
 
 from galley.domain.shipped import shipped_file
 from galley.domain.yaml_models import FileModel, Pair, Positive, Word, YamlFile, parameter_fields
-from galley.planar.geometry.polygon import Polygon
+from galley.planar.geometry.polygon import SimplePolygon
 from galley.planar.pushing.config import RANGED, ArmConfig, PushConfig
 from galley.planar.pushing.shapes import SHAPES, shape
 
@@ -35,7 +35,7 @@ _ENDINGS = (".yaml", ".yml")
 
 
 def _outline(vertices: tuple[Any, ...]) -> tuple[Any, ...]:
-    Polygon(np.array(vertices).reshape(-1, 2))
+    SimplePolygon(np.array(vertices).reshape(-1, 2))
     return vertices
 
 
@@ -94,7 +94,7 @@ def load_config(path: str | Path) -> PushConfig:
         raise file.bad_input() from None
 
 
-def outline(name: str, folder: Path | str = "") -> Polygon:
+def outline(name: str, folder: Path | str = "") -> SimplePolygon:
     """A shipped outline by its name, or the outline of a file in a folder.
 
     Raises:
@@ -103,10 +103,10 @@ def outline(name: str, folder: Path | str = "") -> Polygon:
     return shape(name) if _shape(name) in SHAPES else load_outline(shipped_file(name, folder))
 
 
-def load_outline(path: str | Path) -> Polygon:
+def load_outline(path: str | Path) -> SimplePolygon:
     """The outline in a YAML file; see the module.
 
     Raises:
         BadInput: the file isn't an outline, or not a simple polygon; the message has file and line.
     """
-    return Polygon(np.array(YamlFile(path).read(_OutlineFile).vertices))
+    return SimplePolygon(np.array(YamlFile(path).read(_OutlineFile).vertices))

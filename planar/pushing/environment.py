@@ -58,7 +58,7 @@ from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.config_file import load_config
 from galley.planar.pushing.picture import SIZE, Painter, Picture, table_view
 from galley.planar.pushing.rollout import STEPS, SUCCESS
-from galley.planar.pushing.simulation import Simulation, State
+from galley.planar.pushing.simulation import PushSimulation, PushState
 
 if TYPE_CHECKING:
     from galley.planar.window import Window
@@ -98,7 +98,7 @@ class _Table:
         known("observation", observation, OBSERVATIONS)
         if not isinstance(config, PushConfig):
             config = PushConfig() if config is None else load_config(config)
-        self.config, self.sim = config, Simulation(config)
+        self.config, self.sim = config, PushSimulation(config)
         self.observation, self.keypoints = observation, observation == "keypoints"
         size = np.array([config.width, config.height])
         points = len(self.sim.body.vertices) + 1 if self.keypoints else 2
@@ -124,7 +124,7 @@ class _Table:
         """The painter of rendered pictures, which are larger than observed ones."""
         return Painter(self.sim, table_view(self.config, _RENDERED))
 
-    def observed(self, state: State) -> Seen:
+    def observed(self, state: PushState) -> Seen:
         """Observations (n, ...) of n tables."""
         if self.observation == "pixels":
             return self.painter.observe(state)
@@ -138,7 +138,7 @@ class _Table:
 
     def start(
         self, rng: np.random.Generator | Sequence[np.random.Generator], n: int, options: Info | None
-    ) -> State:
+    ) -> PushState:
         """The state of n random tables, or of ``options["state"]``, (5,) or (n, 5)."""
         options = options or {}
         if unknown := set(options) - {"state"}:
@@ -234,7 +234,7 @@ class PushEnv(gymnasium.Env[Seen, Actions]):
 
         Raises:
             ValueError: an action of the wrong shape or not finite, or an unstable config, see
-                ``Simulation.check``.
+                ``PushSimulation.check``.
         """
         self._command(action)
         self._drive()

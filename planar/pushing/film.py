@@ -17,7 +17,7 @@ from galley.planar.pushing.arm import PushArm
 from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.picture import FLOOR, Painter, Picture, view_of
 from galley.planar.pushing.rollout import SUCCESS, Rollout
-from galley.planar.pushing.simulation import Simulation
+from galley.planar.pushing.simulation import PushSimulation
 from galley.viz.render.tags import Color, font
 
 _INK: Color = (40, 46, 54)
@@ -67,7 +67,7 @@ class PushCanvas:
     """
 
     def __init__(self, config: PushConfig, height: int, points: ArrayLike = ()) -> None:
-        self.sim, self.arm = Simulation(config), PushArm(config.arm)
+        self.sim, self.arm = PushSimulation(config), PushArm(config.arm)
         self.step = config.dt * config.substeps
         corners = np.array([(0.0, 0.0), (config.width, config.height), self.arm.base[:2]])
         seen = np.concatenate([corners, np.reshape(points, (-1, 2))])

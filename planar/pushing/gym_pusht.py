@@ -39,7 +39,7 @@ from galley.planar.pushing.picture import SIZE as SIZE_OBSERVED
 from galley.planar.pushing.picture import Painter, Picture, PictureArea, view_of
 from galley.planar.pushing.rollout import SUCCESS, Rollout, held
 from galley.planar.pushing.shapes import shape
-from galley.planar.pushing.simulation import Simulation, State
+from galley.planar.pushing.simulation import PushSimulation, PushState
 
 OBSERVATIONS = ("state", "environment_state_agent_pos", "pixels", "pixels_agent_pos")
 SIZE = 512.0  # px, range of observed and commanded positions
@@ -93,7 +93,7 @@ def keypoints(block: Array) -> Array:
     return np.asarray(KEYPOINTS @ _turn(theta).T + (x, y)).ravel()
 
 
-def table_state(sim: Simulation, info: Info) -> State:
+def table_state(sim: PushSimulation, info: Info) -> PushState:
     """The state of our table by an ``info`` in px, which doesn't have the block's velocity."""
     state = sim.states(body_pose(info["block_pose"]), metres(info["pos_agent"]))
     state.values[2:4, 0] = np.asarray(info["vel_agent"]) / _SCALE
@@ -101,7 +101,7 @@ def table_state(sim: Simulation, info: Info) -> State:
 
 
 def play(
-    config: PushConfig, physics: str, act: Callable[[State], Any], seed: int, size: int | None
+    config: PushConfig, physics: str, act: Callable[[PushState], Any], seed: int, size: int | None
 ) -> tuple[Rollout, dict[str, Any]]:
     """Run an episode in an environment of ``PHYSICS``, until it ends or ``act`` returns None.
 
@@ -121,7 +121,7 @@ def play(
     more |= {f"observation_{side}": size for side in ("width", "height") if size}
     environment = gymnasium.make(PHYSICS[physics], obs_type="pixels" if size else "state", **more)
     seen, info = environment.reset(seed=seed)
-    sim, over, steps = Simulation(config), False, []
+    sim, over, steps = PushSimulation(config), False, []
     states = [table_state(sim, info)]
     while not over and (target := act(states[-1])) is not None:
         action = np.clip(target, 0.0, SIZE).astype(np.float32)

@@ -16,7 +16,7 @@ from galley.compiled.build import PUSHING, ensure
 from galley.domain.frames import Array
 from galley.planar.pushing.arm import PushArm
 from galley.planar.pushing.config import PushConfig
-from galley.planar.pushing.simulation import Simulation, State
+from galley.planar.pushing.simulation import PushSimulation, PushState
 
 Picture = NDArray[np.uint8]
 """A picture (h, w, 3), or n pictures (n, h, w, 3)."""
@@ -99,7 +99,7 @@ class Painter:
         view: None: the table in 96 x 96 pixels.
     """
 
-    def __init__(self, sim: Simulation, view: PictureArea | None = None) -> None:
+    def __init__(self, sim: PushSimulation, view: PictureArea | None = None) -> None:
         from galley.planar.pushing import picture_kernel
 
         ensure(PUSHING)
@@ -124,7 +124,7 @@ class Painter:
         """Itself: nothing in it changes."""
         return self
 
-    def observe(self, state: State) -> Picture:
+    def observe(self, state: PushState) -> Picture:
         """Pictures (n, h, w, 3) of n tables: goal, body, pusher."""
         shape = (state.values.shape[1], *self.background.shape)
         pictures = np.empty(shape, dtype=np.uint8)
@@ -144,7 +144,7 @@ class Painter:
             angles: (N,), of the arm above the table, rad; None: no arm.
             target: (2,), of the pusher, m, shown as a cross; None: no cross.
         """
-        picture: Picture = self.observe(State(np.array(values)[:, None]))[0]
+        picture: Picture = self.observe(PushState(np.array(values)[:, None]))[0]
         self._stroke(picture, self._goal, GOAL_LINE, len(self._goal), opacity=0.7)
         if angles is not None:
             self._hang(picture, self._arm.points(angles))

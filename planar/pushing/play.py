@@ -11,7 +11,7 @@ from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.demonstrators import Demonstrator
 from galley.planar.pushing.film import Moment, PushCanvas, moment_of
 from galley.planar.pushing.rollout import STEPS, Rollout, Stopped, roll_out
-from galley.planar.pushing.simulation import State
+from galley.planar.pushing.simulation import PushState
 from galley.planar.window import Window
 
 _RATE = 50.0  # Hz, of pictures
@@ -80,7 +80,7 @@ class _Live:
         if self._inner is not None:
             self._inner.reset(seed)
 
-    def act(self, state: State) -> Array:
+    def act(self, state: PushState) -> Array:
         """Show the motion from the last state to this one in real time; returns the next target."""
         now = self._moment(state.values[:, 0].copy())
         if self._last is None:

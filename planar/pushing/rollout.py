@@ -11,7 +11,7 @@ from galley.domain.frames import Array
 from galley.planar.pushing.arm import PushArm
 from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.demonstrators import Demonstrator
-from galley.planar.pushing.simulation import Simulation
+from galley.planar.pushing.simulation import PushSimulation
 
 SUCCESS = 0.95  # coverage of the goal above which an episode ends with success
 STEPS = 300  # control steps of an episode, at most
@@ -51,7 +51,7 @@ class Rollout:
 
 
 def roll_out(
-    sim: Simulation,
+    sim: PushSimulation,
     demonstrator: Demonstrator,
     seed: int,
     steps: int = STEPS,

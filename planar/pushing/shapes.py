@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from galley.planar.geometry.polygon import Polygon
+from galley.planar.geometry.polygon import SimplePolygon
 
 T = (
     (-0.06, 0.0), (0.06, 0.0), (0.06, 0.03), (0.015, 0.03),
@@ -16,7 +16,7 @@ SHAPES = {"T": T, "L": L, "rectangle": RECTANGLE}
 """The T is that of gym-pusht at 1 mm a pixel: a bar of 120 x 30 mm and a stem of 30 x 90 mm."""
 
 
-def shape(name: str) -> Polygon:
+def shape(name: str) -> SimplePolygon:
     """The shipped outline of a name.
 
     Raises:
@@ -25,4 +25,4 @@ def shape(name: str) -> Polygon:
     if not isinstance(name, str) or name not in SHAPES:
         known = ", ".join(SHAPES)
         raise ValueError(f"shape = {name!r}: must be one of {known}, or a Polygon (load_outline)")
-    return Polygon(np.array(SHAPES[name]))
+    return SimplePolygon(np.array(SHAPES[name]))

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from galley.compiled.build import PUSHING, ensure
 from galley.domain.frames import Array
-from galley.planar.geometry.polygon import Polygon, room, signed_distance
+from galley.planar.geometry.polygon import SimplePolygon, room, signed_distance
 from galley.planar.geometry.support import SupportFriction, support_friction
 from galley.planar.pushing.config import PushConfig
 
@@ -38,8 +38,8 @@ _TRIES = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class State:
-    """State of n tables. The properties are views, which ``Simulation.advance`` changes in place.
+class PushState:
+    """State of n tables. The properties are views that ``PushSimulation.advance`` changes.
 
     Attributes:
         values: (11, n), all rows; see ``simulation_kernel``.
@@ -72,12 +72,12 @@ class State:
         """Shares (n,) of the goal that the bodies cover, 0 to 1."""
         return np.asarray(self.values[10])
 
-    def copy(self) -> State:
+    def copy(self) -> PushState:
         """A copy that shares no memory with this state."""
-        return State(self.values.copy())
+        return PushState(self.values.copy())
 
 
-class Simulation:
+class PushSimulation:
     """Simulates tables of one config.
 
     Args:
@@ -110,7 +110,7 @@ class Simulation:
         properties = config.shape.mass_properties(config.mass)
         off = np.zeros(2) if centre is None else centre - properties.centroid
         self.inertia = properties.inertia + config.mass * float(off @ off)
-        self.body = Polygon(config.shape.vertices - properties.centroid - off)
+        self.body = SimplePolygon(config.shape.vertices - properties.centroid - off)
         self.goal = self.body.moved(config.goal)
         self.radius = float(np.hypot(*self.body.vertices.T).max())
         self._numbers, self._layout = self._packed()
@@ -121,7 +121,7 @@ class Simulation:
                 most,
             )
 
-    def __deepcopy__(self, memo: object) -> Simulation:
+    def __deepcopy__(self, memo: object) -> PushSimulation:
         """Itself: nothing in it changes."""
         return self
 
@@ -143,7 +143,7 @@ class Simulation:
         most = [4.0 / (c + np.sqrt(c * c + 4.0 * k)) for k, c in springs if k + c > 0.0]
         return float(min(most, default=np.inf))
 
-    def states(self, body: ArrayLike, pusher: ArrayLike) -> State:
+    def states(self, body: ArrayLike, pusher: ArrayLike) -> PushState:
         """Tables at rest, with bodies at poses (n, 3), m and rad, and pushers at (n, 2), m."""
         bodies = np.atleast_2d(np.asarray(body, dtype=np.float64))
         values = np.zeros((self._kernel.ROWS, len(bodies)))
@@ -151,13 +151,13 @@ class Simulation:
         values[0:2] = np.atleast_2d(np.asarray(pusher, dtype=np.float64)).T
         if not np.isfinite(values).all():
             raise ValueError("poses of bodies and pushers must be finite")
-        state = State(values)
+        state = PushState(values)
         self.measure(state)
         return state
 
     def random_states(
         self, rng: np.random.Generator | Sequence[np.random.Generator], n: int
-    ) -> State:
+    ) -> PushState:
         """Random tables at rest, each with a body on it that is clear of walls and pusher.
 
         Args:
@@ -214,7 +214,7 @@ class Simulation:
         local = np.stack([c * u + s * v, c * v - s * u], axis=1)
         return np.asarray(signed_distance(self.body, local)[0] - self.config.pusher_radius)
 
-    def advance(self, state: State, targets: ArrayLike) -> None:
+    def advance(self, state: PushState, targets: ArrayLike) -> None:
         """Advance all tables by one control step, in place.
 
         Args:
@@ -248,11 +248,11 @@ class Simulation:
             why = f"dt = {dt:g} s is too long for these springs and dampers: use {most:.2g} or less"
         raise ValueError(f"the body has left the table, to {x:.3g}, {y:.3g} m: {why}")
 
-    def run(self, state: State, targets: Array) -> None:
+    def run(self, state: PushState, targets: Array) -> None:
         """``advance`` without checks: targets must be (n, 2), contiguous, float64 and finite."""
         self._kernel.advance(state.values, targets, self._numbers, self._layout)
 
-    def measure(self, state: State) -> None:
+    def measure(self, state: PushState) -> None:
         """Compute the coverage again, after poses of bodies were set."""
         self._kernel.measure(state.values, self._numbers, self._layout)
 
@@ -276,3 +276,6 @@ class Simulation:
         heads = [*ends, room(self.body, self.goal).shape[1], len(starts) - 1, len(goal_starts) - 1]
         layout = np.concatenate([heads, starts, goal_starts]).astype(np.int64)
         return np.concatenate(pieces), layout
+
+
+Simulation, State = PushSimulation, PushState  # their documented names

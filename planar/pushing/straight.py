@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from galley.domain.frames import Array, as_numbers, wrap
-from galley.planar.geometry.polygon import Polygon, signed_distance
+from galley.planar.geometry.polygon import SimplePolygon, signed_distance
 from galley.planar.geometry.support import GRAVITY, SupportFriction, characteristic_length
 from galley.planar.pushing.config import PushConfig
-from galley.planar.pushing.simulation import Simulation
+from galley.planar.pushing.simulation import PushSimulation
 
 _CONTACTS, _ANGLES = 64, np.array([-0.4, -0.2, 0.0, 0.2, 0.4])  # rad, from the normal
 _STANDOFF, _CLEAR = 0.015, 0.008  # m: a push begins this far before its contact, and off the body
@@ -103,7 +103,7 @@ class Slider:
         ValueError: at the first push, if a number is out of its bounds.
     """
 
-    outline: Polygon
+    outline: SimplePolygon
     pusher_radius: float = 0.012
     contact_friction: float = 0.5
     centre: Array | None = None
@@ -114,7 +114,7 @@ class Slider:
         """The centre of friction (2,) in the body's frame, m."""
         return self.outline.mass_properties(1.0).centroid if self.centre is None else self.centre
 
-    def simulation(self, friction: float = 1.0, support: float = 1.0) -> Simulation:
+    def simulation(self, friction: float = 1.0, support: float = 1.0) -> PushSimulation:
         """The simulation of slow pushes, in the middle of large tables, by pushers without a drive.
 
         Args:
@@ -137,7 +137,7 @@ class Slider:
         length = characteristic_length(self.outline)
         if self.bearing is not None:
             length = _POINTED * float(np.hypot(*(self.bearing - self.middle).T).mean())
-        return Simulation(config, SupportFriction(limit, support * length), self.middle)
+        return PushSimulation(config, SupportFriction(limit, support * length), self.middle)
 
     def rolled(self, starts: Array, along: Array, length: float) -> tuple[Array, Array]:
         """Roll out n pushes of one length in the body's frame.
@@ -203,7 +203,7 @@ class _Pushes:
         return self.starts[push, None] + _STEP * end[:, None] * self.along[push, None]
 
 
-def union(parts: Sequence[ArrayLike]) -> Polygon:
+def union(parts: Sequence[ArrayLike]) -> SimplePolygon:
     """The outline of the union of polygons (k, 2) that overlap or touch; holes are filled.
 
     Raises:
@@ -214,7 +214,7 @@ def union(parts: Sequence[ArrayLike]) -> Polygon:
     merged = shapely.union_all([shapely.Polygon(np.asarray(part)) for part in parts])
     if merged.geom_type != "Polygon":
         raise ValueError(f"{len(parts)} outlines must be one piece, got a {merged.geom_type}")
-    return Polygon(np.array(merged.exterior.coords)[:-1])
+    return SimplePolygon(np.array(merged.exterior.coords)[:-1])
 
 
 def predict_push(slider: Slider, pose: ArrayLike, start: ArrayLike, end: ArrayLike) -> StraightPush:
@@ -441,7 +441,9 @@ class _Search:
         return tuple(pushes)
 
 
-def _rolled(sim: Simulation, middle: Array, starts: Array, along: Array, length: float) -> Array:
+def _rolled(
+    sim: PushSimulation, middle: Array, starts: Array, along: Array, length: float
+) -> Array:
     """Motions (n, p, 3) of a body's frame, every ``_STEP`` of a push and at its end.
 
     Each push has a table of its own. Nothing drives the pusher: its speed is set at every step.

@@ -12,7 +12,7 @@ import shapely
 from numpy.typing import NDArray
 
 from galley.domain.frames import Array, as_numbers
-from galley.planar.geometry.polygon import Polygon as Outline
+from galley.planar.geometry.polygon import SimplePolygon as Outline
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 On a composite item they close on opposed surfaces of its parts.
 
 ``grasp_families`` has all grasps as continuous families; refusals are proven about it. Planning
-tries two finite lists from the family: the standard grasps (``grasps_of``, ``grasps_at``) and, if these
+tries two finite lists from them: the standard grasps (``grasps_of``, ``grasps_at``) and, if these
 fail, ``leaning_grasps``.
 """
 

@@ -367,13 +367,13 @@ def _hand_room(
         pads: coefficient of friction between item and fingers.
         friction: the same between item and support.
     """
-    from galley.planar.geometry.polygon import Polygon
+    from galley.planar.geometry.polygon import SimplePolygon
     from galley.planar.pushing.straight import Slider
 
     X = np.frombuffer(lying).reshape(4, 4)
     solids = [hand.convex_part(item.name, polyhedron(shape).moved(X)) for shape in item.solid]
     every = pushers(robot, top)
-    outline = Polygon(footprints.outline_above(item, X, every[0].height))
+    outline = SimplePolygon(footprints.outline_above(item, X, every[0].height))
     centre = inertial(item.shapes, X, item.mass)[0][:2]
     # The item stands on its corners, as boxes do in PyBullet, and as items do on feet.
     slider = Slider(outline, ROUNDING, pads, centre, outline.vertices)

@@ -131,12 +131,12 @@ def test_tables_are_drawn_by_seed_whoever_does_it(tmp_path, capsys):
 def test_the_mouse_keeps_what_has_ended(tmp_path, monkeypatch):
     """The window is tested for itself; here another hand pushes in it."""
     from galley.planar.pushing.rollout import roll_out
-    from galley.planar.pushing.simulation import Simulation
+    from galley.planar.pushing.simulation import PushSimulation
 
     def watch(config, seed):
         from galley.planar.pushing.demonstrators import demonstrator
 
-        sim, who = Simulation(config), demonstrator("planned", config)
+        sim, who = PushSimulation(config), demonstrator("planned", config)
         yield roll_out(sim, who, seed)
         yield roll_out(sim, who, seed + 1, steps=5)  # thrown away by R
         yield roll_out(sim, who, seed + 2)

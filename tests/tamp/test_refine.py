@@ -73,7 +73,9 @@ class Scripted:
 @pytest.fixture(autouse=True)
 def text_states(monkeypatch):
     """States are texts here: the names of the Steps that led to them."""
-    monkeypatch.setattr(module, "state_after", lambda scene, robot, step, at: f"{at} {step.text}".strip())
+    monkeypatch.setattr(
+        module, "state_after", lambda scene, robot, step, at: f"{at} {step.text}".strip()
+    )
 
 
 def scripted(attempts=2, **scripts):

@@ -89,7 +89,7 @@ def _episodes(
 ) -> tuple[list[Rollout], list[list[Array]] | None]:
     """The episodes, and the predictions of a policy in each step; None for a demonstrator."""
     from galley.planar.pushing.rollout import roll_out
-    from galley.planar.pushing.simulation import Simulation
+    from galley.planar.pushing.simulation import PushSimulation
 
     config = options.push_config()
     printer.stage("pushing")
@@ -103,7 +103,7 @@ def _episodes(
         try:
             if k == 0 or config.ranges:
                 table = config.drawn(options.seed + k)
-                sim, who = Simulation(table), options.driver(table)
+                sim, who = PushSimulation(table), options.driver(table)
             rollouts.append(roll_out(sim, who, options.seed + k, progress=progress))
             stages.append(getattr(who, "stages", []))
         except ValueError as error:  # the arm can't hold the pusher

@@ -51,9 +51,9 @@ def command(options: ReachTrainOptions) -> int:
     check_writable(options.out)
     from galley.planar.reach.dataset import DatasetSettings, load, read_settings
     from galley.planar.reach.learned import (
+        FitSettings,
         FlowArchitecture,
         ReachTask,
-        Settings,
         save_checkpoint,
         train,
     )
@@ -75,7 +75,7 @@ def command(options: ReachTrainOptions) -> int:
     with usage():
         task = ReachTask(data, options.radii)
         steps = options.steps or (3000 if options.radii else 1500)
-        how = Settings(steps=steps, seed=options.seed)
+        how = FitSettings(steps=steps, seed=options.seed)
         samples = task.samples() if options.data is None else load(options.data, "all")
         printer.stage(f"training on {plural(len(samples), 'row')}")
         best = train(task, samples, FlowArchitecture(), how, each)

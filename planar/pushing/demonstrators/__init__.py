@@ -17,7 +17,7 @@ from galley.domain.frames import Array
 from galley.planar.pushing.config import PushConfig
 
 if TYPE_CHECKING:
-    from galley.planar.pushing.simulation import State
+    from galley.planar.pushing.simulation import PushState
 
 DEMONSTRATORS = {
     "scripted": "hand-written rules: go round the body and push where it brings it nearest",
@@ -32,7 +32,7 @@ class Demonstrator(Protocol):
     def reset(self, seed: int) -> None:
         """Begin an episode; its random numbers come from the seed alone."""
 
-    def act(self, state: State) -> Array:
+    def act(self, state: PushState) -> Array:
         """The next target of the pusher (2,), m, for the state of one table; doesn't change it."""
 
 

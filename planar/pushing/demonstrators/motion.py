@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from galley.domain.frames import Array
 from galley.planar.pushing.config import PushConfig
-from galley.planar.pushing.simulation import Simulation
+from galley.planar.pushing.simulation import PushSimulation
 
 _SPEED = 3.0  # of travel: radii of the pusher per lag; corners are cut by less than the clearance
 _LATEST = 10.0  # s, longest lag of a pusher that a demonstrator drives
@@ -77,7 +77,7 @@ class GoalDistance:
         turns: (k,), rad: symmetries; a body turned by one of them covers the goal as well.
     """
 
-    def __init__(self, sim: Simulation) -> None:
+    def __init__(self, sim: PushSimulation) -> None:
         config = sim.config
         self._goal = np.array(config.goal)
         self.arm = float(np.sqrt(sim.inertia / config.mass))

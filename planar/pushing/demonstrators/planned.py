@@ -29,7 +29,7 @@ from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.demonstrators.motion import GoalDistance, PusherTiming
 from galley.planar.pushing.demonstrators.roadmap import Paths, Roadmap
 from galley.planar.pushing.rollout import SUCCESS
-from galley.planar.pushing.simulation import Simulation, State
+from galley.planar.pushing.simulation import PushSimulation, PushState
 
 _FIRST = 512  # random first pushes
 _KEPT, _VARIED = 48, 8  # best of them that are rolled out exactly, and variations of each
@@ -82,7 +82,7 @@ class Planned:
     """The planning demonstrator of the module."""
 
     def __init__(self, config: PushConfig) -> None:
-        self._pace, self._sim = PusherTiming.of(config), Simulation(config)
+        self._pace, self._sim = PusherTiming.of(config), PushSimulation(config)
         self._aim, self._roadmap = GoalDistance(self._sim), Roadmap(self._sim)
         self._longest = max(round(_LONGEST / self._pace.step), 1)
         self._back = self._pace.travel * self._pace.ahead
@@ -95,7 +95,7 @@ class Planned:
         self._steps: list[tuple[Array, Array]] = []  # predicted body pose before, and target
         self._next: Pushes | None = None
 
-    def act(self, state: State) -> Array:
+    def act(self, state: PushState) -> Array:
         """The next target of the pusher (2,), m."""
         if self._steps and self._aim.apart(self._steps[0][0], state.body.T)[0] > _OFF:
             self._steps, self._next = [], None
@@ -103,7 +103,7 @@ class Planned:
             self._plan(state)
         return self._steps.pop(0)[1]
 
-    def _plan(self, state: State) -> None:
+    def _plan(self, state: PushState) -> None:
         """Search for pushes from a state, and append the targets of the chosen ones."""
         paths = self._roadmap.paths(state.body[:, 0], state.pusher[:, 0])
         reached = np.nonzero(np.isfinite(paths.lengths))[0]
@@ -132,7 +132,7 @@ class Planned:
             # 4. The best pairs exactly.
             for i in np.argsort(total + steps[beam], kind="stable")[:_PROVEN]:
                 k = int(beam[i])
-                after = State(np.ascontiguousarray(ends.values[:, k : k + 1]))
+                after = PushState(np.ascontiguousarray(ends.values[:, k : k + 1]))
                 cost, push, covers = self._proven(after, follow.take(np.array([i])))
                 if steps[k] + cost < least:
                     chosen, least, sure = k, steps[k] + cost, covers
@@ -144,7 +144,7 @@ class Planned:
             self._adopt(after, self._next, _Way(self._pace, paths, self._next.contact))
             self._next = None
 
-    def _proven(self, state: State, push: Pushes) -> tuple[float, Pushes, bool]:
+    def _proven(self, state: PushState, push: Pushes) -> tuple[float, Pushes, bool]:
         """The best of a push and its variations, rolled out exactly from a state of one table.
 
         A second push counts only with its exact cost. With an estimate that is too low it would
@@ -196,14 +196,14 @@ class Planned:
         turned = [np.stack([c * x - s * y, s * x + c * y], axis=1) for x, y in (stand.T, along.T)]
         return turned[0] + bodies[:, :2], turned[1]
 
-    def _left(self, state: State) -> Array:
+    def _left(self, state: PushState) -> Array:
         """Estimated control steps (n,) from states of n tables to the goal."""
         time = _OVERHEAD + self._aim.distances(state.body.T) / (_PROGRESS * self._pace.travel)
         return np.where(state.coverage > SUCCESS, 0.0, time / self._pace.step)
 
     def _rolled(
-        self, start: State, pushes: Pushes, way: _Way, prefixes: bool
-    ) -> tuple[Array, NDArray[np.int64], State]:
+        self, start: PushState, pushes: Pushes, way: _Way, prefixes: bool
+    ) -> tuple[Array, NDArray[np.int64], PushState]:
         """Roll out n pushes, each on its own copy of one table, with the pusher's way there.
 
         Args:
@@ -219,7 +219,7 @@ class Planned:
             takes. And the states at the end.
         """
         n = len(pushes.contact)
-        state = State(np.repeat(start.values, n, axis=1))
+        state = PushState(np.repeat(start.values, n, axis=1))
         stand, along = self._lines(pushes, np.repeat(start.body.T, n, axis=0))
         first = way.steps[pushes.contact]
         last = first + pushes.steps
@@ -247,7 +247,7 @@ class Planned:
         left = np.where(done | self._moved(start, state), self._left(state), np.inf)
         return np.asarray(at + left), at, state
 
-    def _moved(self, start: State, now: State) -> NDArray[np.bool_]:
+    def _moved(self, start: PushState, now: PushState) -> NDArray[np.bool_]:
         """Whether (n,) bodies have moved since the start."""
         return np.asarray(self._aim.apart(now.body.T, start.body.T) > _MOVED)
 
@@ -259,7 +259,7 @@ class Planned:
         return np.where((late >= 0.0)[:, None], ahead, table)
 
     def _followed(
-        self, ends: State, contact: NDArray[np.int64], beam: NDArray[np.int64]
+        self, ends: PushState, contact: NDArray[np.int64], beam: NDArray[np.int64]
     ) -> tuple[Array, Pushes]:
         """The best second push after each of n ends.
 
@@ -272,7 +272,7 @@ class Planned:
             Costs (n,), in control steps, and the pushes.
         """
         n, contact = len(beam), contact[beam]
-        ends = State(np.ascontiguousarray(ends.values[:, beam]))
+        ends = PushState(np.ascontiguousarray(ends.values[:, beam]))
         pushes = self._drawn(np.arange(len(self._roadmap.points)), n * _SECOND)
         source = np.repeat(np.arange(n), _SECOND)
         costs, steps = self._put(ends, contact, source, pushes)
@@ -289,7 +289,7 @@ class Planned:
         return costs[index], pushes.take(index)
 
     def _put(
-        self, ends: State, contact: NDArray[np.int64], source: NDArray[np.int64], pushes: Pushes
+        self, ends: PushState, contact: NDArray[np.int64], source: NDArray[np.int64], pushes: Pushes
     ) -> tuple[Array, NDArray[np.int64]]:
         """Roll out pushes with the pusher put at the standoff, and without drawing back.
 
@@ -305,7 +305,7 @@ class Planned:
             Costs (n,), in control steps; and steps (n,) from the standoff to the best end.
         """
         pace, n = self._pace, len(source)
-        state = State(np.ascontiguousarray(ends.values[:, source]))
+        state = PushState(np.ascontiguousarray(ends.values[:, source]))
         state.values[2:4] = 0.0
         stand, along = self._lines(pushes, state.body.T)
         state.values[0:2] = stand.T
@@ -321,7 +321,7 @@ class Planned:
             best[good], at[good] = cost[good], j + 1
         return best, at
 
-    def _adopt(self, state: State, push: Pushes, way: _Way) -> State:
+    def _adopt(self, state: PushState, push: Pushes, way: _Way) -> PushState:
         """Append the targets of one push to the steps; returns the predicted state after it."""
         now = state.copy()
         stand, along = self._lines(push, now.body.T)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from galley.domain.frames import Array, rotation_z
 from galley.planar.geometry.polygon import signed_distance
-from galley.planar.pushing.simulation import Simulation
+from galley.planar.pushing.simulation import PushSimulation
 
 _CONTACTS = 96  # about so many along the whole outline
 _CLEARANCE = 0.5  # share of the pusher's radius, between pusher and body on the way
@@ -56,7 +56,7 @@ class Roadmap:
         standoffs: (m, 2), where the pusher's centre is before it pushes there, m.
     """
 
-    def __init__(self, sim: Simulation) -> None:
+    def __init__(self, sim: PushSimulation) -> None:
         config, self._body = sim.config, sim.body
         self._radius, self._clearance = config.pusher_radius, _CLEARANCE * config.pusher_radius
         self._low = np.full(2, self._radius)

@@ -17,7 +17,7 @@ from galley.planar.geometry.support import characteristic_length
 from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.demonstrators.motion import GoalDistance, PusherTiming
 from galley.planar.pushing.demonstrators.roadmap import Roadmap
-from galley.planar.pushing.simulation import Simulation, State
+from galley.planar.pushing.simulation import PushSimulation, PushState
 
 _SLOWEST, _FASTEST = 0.03, 0.6  # speeds of a push, as shares of the speed of travel
 _BRAKE = 1.5  # 1/s, speed of a push per distance from the goal
@@ -29,7 +29,7 @@ class Scripted:
     """The demonstrator of the module."""
 
     def __init__(self, config: PushConfig) -> None:
-        self._pace, sim = PusherTiming.of(config), Simulation(config)
+        self._pace, sim = PusherTiming.of(config), PushSimulation(config)
         self._aim, self._roadmap = GoalDistance(sim), Roadmap(sim)
         self._length = characteristic_length(sim.body)
         self._direction, self._reference = np.zeros(2), np.zeros(2)
@@ -41,11 +41,11 @@ class Scripted:
         self._targets: list[Array] = []
         self._pushes = False
 
-    def act(self, state: State) -> Array:
+    def act(self, state: PushState) -> Array:
         """The next target of the pusher (2,), m."""
         return self._roadmap.on_table(self._next(state))
 
-    def _next(self, state: State) -> Array:
+    def _next(self, state: PushState) -> Array:
         """The next target (2,), m, which may be off the table."""
         if not self._targets and not self._pushes:
             self._choose(state)
@@ -65,7 +65,7 @@ class Scripted:
         self._reference = self._reference + self._direction * share * pace.travel * pace.step
         return self._reference
 
-    def _choose(self, state: State) -> None:
+    def _choose(self, state: PushState) -> None:
         """Choose the next contact, and plan the way to it; wait if none can be reached."""
         body, pusher = state.body[:, 0], state.pusher[:, 0]
         error = self._aim.errors(body[None])[0]

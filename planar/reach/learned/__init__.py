@@ -15,14 +15,14 @@ from galley.planar.reach.learned.model import (
     save_checkpoint,
 )
 from galley.planar.reach.learned.task import ReachTask
-from galley.planar.reach.learned.training import FitProgress, Settings, train
+from galley.planar.reach.learned.training import FitProgress, FitSettings, train
 
 __all__ = [
     "FitProgress",
+    "FitSettings",
     "FlowArchitecture",
     "LearnedModel",
     "ReachTask",
-    "Settings",
     "evaluate",
     "load_checkpoint",
     "save_checkpoint",

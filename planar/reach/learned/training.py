@@ -28,7 +28,7 @@ _VALIDATED = 50_000  # rows of a validation, at most
 
 
 @dataclass(frozen=True)
-class Settings:
+class FitSettings:
     """Settings of a training.
 
     Attributes:
@@ -85,7 +85,7 @@ def train(
     task: ReachTask,
     samples: BaseSamples,
     shape: FlowArchitecture,
-    settings: Settings,
+    settings: FitSettings,
     each: Callable[[FitProgress, LearnedModel], None] = lambda progress, model: None,
 ) -> LearnedModel:
     """Fit a flow to rows, and return the model of the best validation.
@@ -138,7 +138,7 @@ def fit(
     loss: Callable[[Flow, jax.Array], jax.Array],
     training: jax.Array,
     validation: jax.Array,
-    settings: Settings,
+    settings: FitSettings,
 ) -> Iterator[tuple[FitProgress, Flow]]:
     """Train any flow, and yield the state and the best flow so far after every evaluation.
 
@@ -175,7 +175,7 @@ def fit(
             break
 
 
-def _optimiser(settings: Settings) -> optax.GradientTransformation:
+def _optimiser(settings: FitSettings) -> optax.GradientTransformation:
     rate = optax.warmup_cosine_decay_schedule(
         0.0, settings.rate, max(1, settings.steps // 50), settings.steps, 0.01 * settings.rate
     )
@@ -201,7 +201,7 @@ def _steps(
     count: jax.Array,
     static: Any,
     loss: Callable[..., jax.Array],
-    settings: Settings,
+    settings: FitSettings,
 ) -> tuple[Any, optax.OptState, jax.Array]:
     """Do ``count`` steps, each on rows drawn by its key; returns weights, state and mean loss.
 
@@ -219,3 +219,6 @@ def _steps(
 
     weights, state, total = jax.lax.fori_loop(0, count, step, (weights, state, jnp.zeros(())))
     return weights, state, total / count
+
+
+Settings = FitSettings  # its documented name

@@ -37,7 +37,7 @@ from galley.planar.pushing.environment import PushEnv
 from galley.planar.pushing.gym_pusht import GymPushTEnv
 from galley.planar.pushing.rollout import roll_out
 from galley.planar.pushing.shapes import shape
-from galley.planar.pushing.simulation import Simulation
+from galley.planar.pushing.simulation import PushSimulation
 from galley.tests.digests import digest
 
 pytestmark = pytest.mark.usefixtures("quick_compilation_in_the_gate")
@@ -48,7 +48,7 @@ SMALL = {"channels": 8, "width": 32}
 @pytest.fixture(scope="module")
 def tracks():
     """Three planned episodes of the T."""
-    sim = Simulation(PushConfig())
+    sim = PushSimulation(PushConfig())
     who = demonstrator("planned", sim.config)
     found = []
     for seed in range(3):
@@ -212,7 +212,7 @@ def test_the_symmetries_of_outlines(name, count):
 @pytest.mark.parametrize(("name", "times"), [("T", 2), ("rectangle", 8)])
 def test_episodes_made_by_symmetry_happen_in_the_simulation(name, times):
     config = PushConfig(shape=shape(name))
-    sim = Simulation(config)
+    sim = PushSimulation(config)
     run = roll_out(sim, demonstrator("planned", config), 1)
     theta = np.remainder(run.states[:-1, 6:7], 2 * np.pi)
     track = np.hstack([run.states[:-1, :2], run.states[:-1, 4:6], theta]), run.targets
@@ -289,7 +289,7 @@ def test_an_outline_that_a_policy_can_not_see_is_refused(observation, status, tm
 def test_a_plan_is_followed_for_the_action_horizon():
     policy = untrained(Design(action_horizon=3, **SMALL))
     driver = Driver(policy)
-    sim = Simulation(policy.config)
+    sim = PushSimulation(policy.config)
     state = sim.random_states(np.random.default_rng(0), 1)
     driver.reset(0)
     targets = [driver.act(state) for _ in range(7)]
@@ -424,7 +424,7 @@ def test_the_public_buffer_is_read_in_gym_pushts_units(tmp_path):
     tracks, config = tracks_of(episodes, None, tmp_path)
     assert [len(each) for each, _ in tracks] == [10, 20]
     found, driven = (np.concatenate(parts) for parts in zip(*tracks, strict=True))
-    sim = Simulation(config)
+    sim = PushSimulation(config)
     inner = (np.array(points) - 7.0) / 1000.0
     outlines = sim.outlines(found[:, 2:])
     for corner in np.moveaxis(inner, 1, 0):  # in whatever order

@@ -120,7 +120,7 @@ def test_moments_are_those_of_many_small_squares(name):
 
 
 def test_a_body_has_its_origin_at_the_centre_of_mass():
-    from galley.planar.geometry.polygon import Polygon as Outline
+    from galley.planar.geometry.polygon import SimplePolygon as Outline
 
     for vertices in (L_SHAPE, L_SHAPE[::-1]):
         body = Body2D(Polygon(vertices), mass=2.0)

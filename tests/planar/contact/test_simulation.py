@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from galley.planar.contact import Body2D, Box, Circle, Contact, HalfPlane, Support, World, simulate
-from galley.planar.geometry.polygon import Polygon
+from galley.planar.geometry.polygon import SimplePolygon
 from galley.planar.geometry.support import support_friction
 
 N = 200
@@ -196,7 +196,7 @@ def test_momentum_between_free_bodies_is_kept():
 
 
 def test_support_friction_is_that_of_the_limit_surface():
-    square = Polygon([[-0.2, -0.2], [0.2, -0.2], [0.2, 0.2], [-0.2, 0.2]])
+    square = SimplePolygon([[-0.2, -0.2], [0.2, -0.2], [0.2, 0.2], [-0.2, 0.2]])
     law = support_friction(square, 1.0, 0.3, still=1e-3)
     import jax
 

@@ -4,7 +4,7 @@ import numpy as np
 import shapely
 from hypothesis import strategies as st
 
-from galley.planar.geometry.polygon import Polygon
+from galley.planar.geometry.polygon import SimplePolygon
 
 T = [(-60, 0), (60, 0), (60, 30), (15, 30), (15, 120), (-15, 120), (-15, 30), (-60, 30)]
 L = [(0, 0), (2, 0), (2, 1), (1, 1), (1, 3), (0, 3)]
@@ -23,5 +23,5 @@ def outlines(draw):
 
 
 def polygon_of(points):
-    """A ``Polygon``, or None where the star's centre is so far out that it isn't simple."""
-    return Polygon(points) if shapely.Polygon(points).is_valid else None
+    """A ``SimplePolygon``, or None where the star's centre is so far out that it isn't simple."""
+    return SimplePolygon(points) if shapely.Polygon(points).is_valid else None

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from galley.compiled.build import POLYGONS, ensure
-from galley.planar.geometry.polygon import Polygon, room, signed_distance
+from galley.planar.geometry.polygon import SimplePolygon, room, signed_distance
 from galley.planar.geometry.support import characteristic_length
 from galley.tests.planar.geometry.outlines import T, outlines, polygon_of
 
@@ -24,7 +24,7 @@ def shared(a, b, pose=(0.0, 0.0, 0.0)):
 
 
 def test_the_t_of_push_t_has_the_true_mass_properties():
-    found = Polygon(T).mass_properties(1.0)
+    found = SimplePolygon(T).mass_properties(1.0)
     assert found.area == pytest.approx(6300.0)
     assert_allclose(found.centroid, [0.0, 45.0 * 2700 / 6300 + 30 * 2700 / 6300 + 15 * 3600 / 6300])
     parts = [(3600, 15.0, 120**2 + 30**2), (2700, 75.0, 30**2 + 90**2)]
@@ -34,7 +34,7 @@ def test_the_t_of_push_t_has_the_true_mass_properties():
 
 def test_a_regular_polygon_tends_to_the_disc():
     angles = 2 * np.pi * np.arange(400) / 400
-    disc = Polygon(0.3 * np.stack([np.cos(angles), np.sin(angles)], axis=1))
+    disc = SimplePolygon(0.3 * np.stack([np.cos(angles), np.sin(angles)], axis=1))
     assert disc.mass_properties(2.0).inertia == pytest.approx(0.5 * 2.0 * 0.3**2, rel=1e-3)
     assert characteristic_length(disc) == pytest.approx(2.0 / 3.0 * 0.3, rel=1e-3)
 
@@ -43,7 +43,9 @@ def test_a_regular_polygon_tends_to_the_disc():
 def test_inertia_is_about_the_centroid_wherever_the_origin_is(points, x, y):
     if (polygon := polygon_of(points)) is None:
         return
-    near, far = (Polygon(polygon.vertices + by).mass_properties(3.0) for by in ((0, 0), (x, y)))
+    near, far = (
+        SimplePolygon(polygon.vertices + by).mass_properties(3.0) for by in ((0, 0), (x, y))
+    )
     assert_allclose(far.centroid, near.centroid + np.array([x, y]), atol=1e-9)
     assert_allclose(far.inertia, near.inertia, rtol=1e-8)
 
@@ -83,7 +85,7 @@ def test_area_of_intersection_is_shapelys(first, second, x, y, theta):
 
 
 def test_what_only_touches_shares_no_area():
-    square = Polygon([(0, 0), (1, 0), (1, 1), (0, 1)])
+    square = SimplePolygon([(0, 0), (1, 0), (1, 1), (0, 1)])
     assert shared(square, square) == pytest.approx(1.0, rel=1e-15)
     assert shared(square, square, (1.0, 0.0, 0.0)) == 0.0
     assert shared(square, square, (1.0, 1.0, 0.0)) == 0.0
@@ -120,4 +122,4 @@ def test_distances_are_shapelys_and_the_sign_is_negative_inside(points, asked):
 )
 def test_what_is_no_simple_polygon_is_refused_by_name(vertices, named):
     with pytest.raises(ValueError, match=re.escape(named)):
-        Polygon(np.array(vertices))
+        SimplePolygon(np.array(vertices))

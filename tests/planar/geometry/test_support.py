@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from galley.compiled.build import POLYGONS, ensure
-from galley.planar.geometry.polygon import Polygon
+from galley.planar.geometry.polygon import SimplePolygon
 from galley.planar.geometry.support import SupportFriction, characteristic_length, support_friction
 from galley.tests.planar.geometry.outlines import L, T
 
@@ -25,7 +25,7 @@ def kernels():
 
 @pytest.mark.parametrize("outline", [T, L, [(0, 0), (4, 0), (4, 1), (0, 1)]], ids=["T", "L", "bar"])
 def test_characteristic_length_is_the_mean_distance_from_the_centroid(outline):
-    polygon, rng = Polygon(outline), np.random.default_rng(0)
+    polygon, rng = SimplePolygon(outline), np.random.default_rng(0)
     # Uniform points of each triangle of the parts, weighted with its area.
     total = 0.0
     for part in polygon.parts:
@@ -40,9 +40,9 @@ def test_characteristic_length_is_the_mean_distance_from_the_centroid(outline):
 
 
 def test_the_limit_of_a_plate_is_its_weight_times_the_friction():
-    support = support_friction(Polygon(L), 2.0, 0.5, still=0.1)
+    support = support_friction(SimplePolygon(L), 2.0, 0.5, still=0.1)
     assert support.limit == pytest.approx(0.5 * 2.0 * 9.81)
-    assert (support.length, support.still) == (characteristic_length(Polygon(L)), 0.1)
+    assert (support.length, support.still) == (characteristic_length(SimplePolygon(L)), 0.1)
 
 
 @given(numbers, numbers, numbers, positive, positive, st.floats(0, 20), positive, st.floats(0, 0.1))

@@ -19,7 +19,7 @@ from galley.planar.pushing.config import (
 )
 from galley.planar.pushing.config_file import load_config, load_outline
 from galley.planar.pushing.shapes import shape
-from galley.planar.pushing.simulation import Simulation
+from galley.planar.pushing.simulation import PushSimulation
 
 LONG = "vertices: [[0, 0], [0.2, 0], [0.2, 0.02], [0, 0.02]]\n"  # at 45 degrees 0.16 m wide
 EXAMPLES = Path(galley.__file__).parent / "examples" / "pushing"
@@ -45,7 +45,7 @@ def test_a_seed_draws_evenly_and_one_range_does_not_move_another(tmp_path):
     assert [more.drawn(seed).mass for seed in range(5)] == [each.mass for each in drawn[:5]]
     assert config_record(config_of_record(config_record(more))) == config_record(more)
     with pytest.raises(ValueError, match="shape: a range or list is for galley push"):
-        Simulation(replace(config, ranges={"shape": config.ranges["shape"]}))
+        PushSimulation(replace(config, ranges={"shape": config.ranges["shape"]}))
 
 
 def test_tables_are_the_same_but_for_starts_and_what_is_drawn():

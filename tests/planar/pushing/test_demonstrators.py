@@ -7,7 +7,7 @@ import pytest
 import shapely
 from numpy.testing import assert_allclose, assert_array_equal
 
-from galley.planar.geometry.polygon import Polygon
+from galley.planar.geometry.polygon import SimplePolygon
 from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.config_file import load_config
 from galley.planar.pushing.demonstrators import DEMONSTRATORS, demonstrator
@@ -15,18 +15,18 @@ from galley.planar.pushing.demonstrators.motion import GoalDistance, PusherTimin
 from galley.planar.pushing.demonstrators.roadmap import Roadmap
 from galley.planar.pushing.rollout import SUCCESS, roll_out
 from galley.planar.pushing.shapes import SHAPES, shape
-from galley.planar.pushing.simulation import Simulation
+from galley.planar.pushing.simulation import PushSimulation
 
-U = Polygon(
+U = SimplePolygon(
     np.array([(-70, 0), (70, 0), (70, 100), (45, 100), (45, 25), (-45, 25), (-45, 100), (-70, 100)])
     / 1000.0
 )
-SQUARE = Polygon(np.array([(0.0, 0.0), (0.08, 0.0), (0.08, 0.08), (0.0, 0.08)]))
+SQUARE = SimplePolygon(np.array([(0.0, 0.0), (0.08, 0.0), (0.08, 0.08), (0.0, 0.08)]))
 
 
 def covered(name, config, seeds):
     """Which episodes succeed."""
-    sim, driver = Simulation(config), demonstrator(name, config)
+    sim, driver = PushSimulation(config), demonstrator(name, config)
     return [roll_out(sim, driver, seed).success for seed in seeds]
 
 
@@ -45,7 +45,7 @@ def test_a_pusher_that_no_target_moves_is_refused(name, gain, message):
 @pytest.mark.parametrize("name", DEMONSTRATORS)
 def test_the_same_seed_gives_the_same_episode(name):
     config = PushConfig()
-    sim, driver = Simulation(config), demonstrator(name, config)
+    sim, driver = PushSimulation(config), demonstrator(name, config)
     first = roll_out(sim, driver, 4, steps=40)
     roll_out(sim, driver, 5, steps=7)  # leaves it in the midst of a push
     again = roll_out(sim, driver, 4, steps=40)
@@ -57,7 +57,7 @@ def test_the_same_seed_gives_the_same_episode(name):
 @pytest.mark.parametrize("name", DEMONSTRATORS)
 def test_targets_lie_on_the_table_and_states_are_left_as_they_are(name):
     config = replace(PushConfig(), goal_x=0.4)
-    sim, driver = Simulation(config), demonstrator(name, config)
+    sim, driver = PushSimulation(config), demonstrator(name, config)
     for seed in range(2):
         state = sim.random_states(np.random.default_rng(seed), 1)
         driver.reset(seed)
@@ -74,7 +74,7 @@ def test_targets_lie_on_the_table_and_states_are_left_as_they_are(name):
 @pytest.mark.parametrize("outline", [*map(shape, SHAPES), U], ids=[*SHAPES, "U"])
 def test_paths_keep_clear_of_the_body_and_of_the_rim(outline):
     config = PushConfig(shape=outline)
-    sim, r = Simulation(config), config.pusher_radius
+    sim, r = PushSimulation(config), config.pusher_radius
     roadmap, rng = Roadmap(sim), np.random.default_rng(0)
     inside = shapely.box(r, r, config.width - r, config.height - r).buffer(1e-9)
     for _ in range(8):
@@ -99,7 +99,7 @@ def test_paths_are_as_short_as_those_of_a_fine_grid(outline):
     from scipy.sparse.csgraph import dijkstra
 
     config = PushConfig(shape=outline, width=2.0, height=2.0)
-    sim = Simulation(config)
+    sim = PushSimulation(config)
     roadmap = Roadmap(sim)
     body, pusher = np.array([1.0, 1.0, 0.0]), np.array([0.85, 1.0])
     paths = roadmap.paths(body, pusher)
@@ -132,7 +132,7 @@ def test_paths_are_as_short_as_those_of_a_fine_grid(outline):
 
 def test_a_pusher_follows_a_path_round_a_corner():
     config = PushConfig()
-    sim, pace = Simulation(config), PusherTiming.of(config)
+    sim, pace = PushSimulation(config), PusherTiming.of(config)
     points = np.array([(0.05, 0.05), (0.35, 0.05), (0.35, 0.3)])
     state = sim.states((0.1, 0.4, 0.0), points[0])
     steps = int(pace.arrival(0.55) / pace.step) + 1
@@ -148,7 +148,7 @@ def test_a_pusher_follows_a_path_round_a_corner():
 
 
 def test_the_distance_from_the_goal_is_that_of_a_fine_grid_of_points():
-    sim = Simulation(PushConfig())
+    sim = PushSimulation(PushConfig())
     aim, goal = GoalDistance(sim), np.array(sim.config.goal)
     offset = np.array([0.03, -0.01, 0.05])
     grid = np.stack(np.meshgrid(*[np.linspace(-0.1, 0.1, 401)] * 2), axis=-1).reshape(-1, 2)
@@ -166,7 +166,7 @@ def test_the_distance_from_the_goal_is_that_of_a_fine_grid_of_points():
     ("outline", "turns"), [(shape("T"), 1), (shape("rectangle"), 2), (SQUARE, 4)]
 )
 def test_a_body_that_covers_the_goal_turned_is_at_the_goal(outline, turns):
-    sim = Simulation(PushConfig(shape=outline))
+    sim = PushSimulation(PushConfig(shape=outline))
     pose = np.add(sim.config.goal, (0.0, 0.0, 2.0 * np.pi / turns))
     assert GoalDistance(sim).distances(pose[None])[0] == pytest.approx(0.0, abs=1e-9)
     if turns > 1:
@@ -192,7 +192,7 @@ def test_the_planner_covers_the_goal(config):
 
 def test_a_disturbed_plan_is_made_anew():
     config = PushConfig()
-    sim, driver = Simulation(config), demonstrator("planned", config)
+    sim, driver = PushSimulation(config), demonstrator("planned", config)
     state = sim.random_states(np.random.default_rng(0), 1)
     driver.reset(0)
     for k in range(300):

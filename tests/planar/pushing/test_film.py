@@ -11,7 +11,7 @@ from galley.planar.pushing.film import PushCanvas, film_rollouts, moment_of
 from galley.planar.pushing.picture import PUSHER, TARGET
 from galley.planar.pushing.play import watch
 from galley.planar.pushing.rollout import SUCCESS, Stopped, roll_out
-from galley.planar.pushing.simulation import Simulation
+from galley.planar.pushing.simulation import PushSimulation
 
 
 class Circling:
@@ -33,7 +33,7 @@ class Circling:
 
 @pytest.fixture(scope="module")
 def rollout():
-    return roll_out(Simulation(PushConfig()), Circling(), 3, steps=12)
+    return roll_out(PushSimulation(PushConfig()), Circling(), 3, steps=12)
 
 
 def centre_of(picture, color, view, tolerance=12):
@@ -76,7 +76,7 @@ def test_between_two_steps_the_arm_stays_at_the_pusher(rollout):
 
 @pytest.mark.parametrize("name", ["push.mp4", "push.gif"])
 def test_a_film_shows_every_episode_and_its_end(name, rollout, tmp_path):
-    short = roll_out(Simulation(PushConfig()), Circling(stop=4), 3)
+    short = roll_out(PushSimulation(PushConfig()), Circling(stop=4), 3)
     assert len(short.targets) == 3
     heard = []
     film_rollouts(
@@ -133,7 +133,7 @@ def post(monkeypatch, pygame, plan):
 def test_the_pusher_follows_the_mouse_once_it_has_come(pygame, monkeypatch):
     config = PushConfig()
     stage = PushCanvas(config, 720, [(-0.15, 0.0), (config.width + 0.15, 0.0)])
-    start = Simulation(config).random_states(np.random.default_rng(5), 1)
+    start = PushSimulation(config).random_states(np.random.default_rng(5), 1)
     pusher = stage.view.pixels(start.pusher[:, 0])
     far = stage.view.pixels((0.4, 0.45))
 
@@ -173,7 +173,7 @@ def test_a_demonstrator_is_watched_in_real_time(pygame, monkeypatch):
     )
     config = PushConfig()
     found = list(watch(config, Circling(), seed=3, episodes=2, steps=6))
-    alone = [roll_out(Simulation(config), Circling(), seed, 6) for seed in (3, 4)]
+    alone = [roll_out(PushSimulation(config), Circling(), seed, 6) for seed in (3, 4)]
     for each, other in zip(found, alone, strict=True):
         assert_allclose(each.states, other.states, rtol=0, atol=0)
         assert_allclose(each.targets, other.targets, rtol=0, atol=0)
@@ -185,7 +185,7 @@ def test_a_demonstrator_is_watched_in_real_time(pygame, monkeypatch):
 
 
 def test_a_prediction_is_drawn_from_its_first_target_to_its_last():
-    sim = Simulation(PushConfig())
+    sim = PushSimulation(PushConfig())
     run = roll_out(sim, Circling(), seed=0, steps=2)
     stage = PushCanvas(run.config, 480)
     line = np.linspace((0.05, 0.45), (0.45, 0.45), 16)

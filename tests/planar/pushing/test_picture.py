@@ -26,7 +26,7 @@ from galley.planar.pushing.picture import (
     view_of,
 )
 from galley.planar.pushing.shapes import SHAPES, shape
-from galley.planar.pushing.simulation import Simulation
+from galley.planar.pushing.simulation import PushSimulation
 
 BLACK = np.zeros(3, dtype=np.uint8)
 HALVES = np.arange(20) + 0.5
@@ -100,9 +100,9 @@ def test_body_and_pusher_are_where_the_state_says(name):
     """Area and centroid of what is painted over an empty table."""
     small = PushConfig(shape=shape(name))
     config = replace(small, width=1.024, goal_x=0.8)  # out of the picture
-    sim = Simulation(config)
+    sim = PushSimulation(config)
     painter = Painter(sim, table_view(small, 200))
-    poses = Simulation(small).random_states(np.random.default_rng(3), 8)
+    poses = PushSimulation(small).random_states(np.random.default_rng(3), 8)
     away = np.full(8, -1.0)
     bodies = sim.states(poses.body.T, np.stack([away, away], axis=1))
     pushers = sim.states(np.stack([away, away, away], axis=1), poses.pusher.T)
@@ -121,7 +121,7 @@ def test_body_and_pusher_are_where_the_state_says(name):
 
 
 def test_the_goal_lies_below_the_body_and_the_pusher_on_top():
-    sim = Simulation(PushConfig())
+    sim = PushSimulation(PushConfig())
     x, y, theta = sim.config.goal
     state = sim.states([(x, y, theta), (0.1, 0.4, 0.0)], [(x, y), (0.45, 0.1)])
     covered, free = Painter(sim).observe(state)
@@ -134,7 +134,7 @@ def test_the_goal_lies_below_the_body_and_the_pusher_on_top():
 
 
 def test_a_drawing_shows_goal_line_arm_and_target():
-    sim = Simulation(PushConfig())
+    sim = PushSimulation(PushConfig())
     arm = PushArm(sim.config.arm)
     view = view_of((-0.05, -0.15), (0.56, 0.56), 640, 720)
     painter = Painter(sim, view)
@@ -159,6 +159,6 @@ def test_views_show_all_of_the_table_in_the_middle():
     view = table_view(config, 96)
     assert_allclose(view.pixels([(0.0, 0.0), (0.8, 0.4)]), [(0, 24), (96, 72)], atol=1e-9)
     assert_allclose(view.place(view.pixels((0.3, 0.1))), (0.3, 0.1))
-    picture = Painter(Simulation(config)).background
+    picture = Painter(PushSimulation(config)).background
     assert tuple(picture[48, 5]) == tuple(TABLE)
     assert tuple(picture[10, 48]) != tuple(TABLE)  # above the table

@@ -9,14 +9,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from galley.planar.geometry.polygon import Polygon, signed_distance
+from galley.planar.geometry.polygon import SimplePolygon, signed_distance
 from galley.planar.geometry.support import characteristic_length
 from galley.planar.pushing.config import PushConfig
 from galley.planar.pushing.shapes import shape
-from galley.planar.pushing.simulation import Simulation
+from galley.planar.pushing.simulation import PushSimulation
 from galley.tests.planar.geometry.outlines import outlines, polygon_of
 
-SQUARE = Polygon(np.array([(-0.05, -0.05), (0.05, -0.05), (0.05, 0.05), (-0.05, 0.05)]))
+SQUARE = SimplePolygon(np.array([(-0.05, -0.05), (0.05, -0.05), (0.05, 0.05), (-0.05, 0.05)]))
 # A free pusher that meets a body on ice, with a spring and nothing else.
 FREE = PushConfig(
     shape=SQUARE, friction=0.0, pusher_mass=0.7, pusher_gain=0.0, pusher_damping=0.0,
@@ -55,7 +55,7 @@ def momentum(sim, state):
 
 @pytest.mark.parametrize("damping", [0.0, 5.0])
 def test_a_free_collision_keeps_momentum(damping):
-    sim = Simulation(dataclasses.replace(FREE, contact_damping=damping, substeps=50))
+    sim = PushSimulation(dataclasses.replace(FREE, contact_damping=damping, substeps=50))
     state = at(sim, pusher=(4.92, 5.02), velocity=(0.5, 0.1))
     before, start = momentum(sim, state), state.body_velocity.copy()
     for _ in range(30):
@@ -69,7 +69,7 @@ def test_a_free_collision_keeps_momentum(damping):
 
 
 def test_a_central_impact_is_elastic_and_half_a_period_long():
-    sim = Simulation(dataclasses.replace(FREE, dt=1e-5))
+    sim = PushSimulation(dataclasses.replace(FREE, dt=1e-5))
     state = at(sim, pusher=(4.93, 5.0), velocity=(1.0, 0.0))
     m, M, v = 1.0, 0.7, 1.0
     steps = 0
@@ -87,7 +87,7 @@ def test_semi_implicit_euler_is_of_first_order_and_keeps_energy():
     errors = []
     for n in (50, 100, 200):
         config = PushConfig(pusher_gain=gain, pusher_damping=brake, dt=t_end / n, substeps=n)
-        sim = Simulation(dataclasses.replace(config, width=10.0, height=10.0))
+        sim = PushSimulation(dataclasses.replace(config, width=10.0, height=10.0))
         state = at(sim, body=(8.0, 8.0, 0.0), pusher=(1.0, 1.0))
         sim.advance(state, [(2.0, 1.0)])
         w = np.sqrt(gain - brake**2 / 4.0)
@@ -95,7 +95,7 @@ def test_semi_implicit_euler_is_of_first_order_and_keeps_energy():
         exact = 2.0 - decay * (np.cos(w * t_end) + brake / (2.0 * w) * np.sin(w * t_end))
         errors.append(abs(state.pusher[0, 0] - exact))
     assert_allclose(np.log2(np.divide(errors[:-1], errors[1:])), 1.0, atol=0.1)
-    sim = Simulation(PushConfig(pusher_gain=gain, pusher_damping=0.0, width=10.0, height=10.0))
+    sim = PushSimulation(PushConfig(pusher_gain=gain, pusher_damping=0.0, width=10.0, height=10.0))
     state = at(sim, body=(8.0, 8.0, 0.0), pusher=(1.0, 1.0))
     for _ in range(20):
         sim.advance(state, [(2.0, 1.0)])
@@ -104,7 +104,7 @@ def test_semi_implicit_euler_is_of_first_order_and_keeps_energy():
 
 
 def test_the_force_on_an_edge_is_the_springs_and_the_dampers():
-    sim = Simulation(PushConfig(shape=SQUARE, contact_stiffness=1000.0, contact_damping=10.0))
+    sim = PushSimulation(PushConfig(shape=SQUARE, contact_stiffness=1000.0, contact_damping=10.0))
     # From the left, 5 mm deep, 2 cm above the centroid; the body moves and spins.
     found = force(sim, (0.2, 0.2, 0.0), (0.135, 0.22), (0.3, 0.1), (0.1, 0.0, 2.0))
     rx, ry = -0.05, 0.02
@@ -125,13 +125,13 @@ def test_the_force_on_an_edge_is_the_springs_and_the_dampers():
     ],
 )
 def test_the_spring_pushes_along_the_outlines_normal(place, expected):
-    sim = Simulation(PushConfig(shape=SQUARE, contact_stiffness=1000.0))
+    sim = PushSimulation(PushConfig(shape=SQUARE, contact_stiffness=1000.0))
     found = force(sim, (0.2, 0.2, 0.0), np.add(place, 0.2))
     assert_allclose(found, [*expected, 0.0], atol=1e-12)
 
 
 def test_the_pusher_never_pulls_and_friction_is_bounded():
-    sim = Simulation(PushConfig(shape=SQUARE, contact_friction=0.3))
+    sim = PushSimulation(PushConfig(shape=SQUARE, contact_friction=0.3))
     assert_allclose(force(sim, (0.2, 0.2, 0.0), (0.135, 0.2), (-9.0, 0.0)), 0.0)
     found = force(sim, (0.2, 0.2, 0.0), (0.135, 0.2), (0.0, 5.0))
     assert found[1] == pytest.approx(0.3 * found[0])
@@ -140,7 +140,7 @@ def test_the_pusher_never_pulls_and_friction_is_bounded():
 @given(st.floats(-3, 3), st.floats(-3, 3), st.floats(-0.1, 0.1), st.floats(-0.1, 0.1))
 @example(theta=2.125, spin=0.0, x=0.0, y=0.06284570756568364)  # between two sides
 def test_the_force_turns_with_the_body(theta, spin, x, y):
-    sim = Simulation(PushConfig())
+    sim = PushSimulation(PushConfig())
     c, s = np.cos(theta), np.sin(theta)
     R = np.array([[c, -s], [s, c]])
     around = [(x, y), (x + 1e-7, y), (x - 1e-7, y), (x, y + 1e-7), (x, y - 1e-7)]
@@ -155,7 +155,7 @@ def test_the_force_turns_with_the_body(theta, spin, x, y):
 
 
 def test_a_body_sliding_on_the_table_stops_after_its_braking_distance():
-    sim = Simulation(PushConfig(friction=0.5, dt=1e-4, substeps=1, width=10.0, height=10.0))
+    sim = PushSimulation(PushConfig(friction=0.5, dt=1e-4, substeps=1, width=10.0, height=10.0))
     state = at(sim, pusher=(1.0, 1.0), spin=(1.0, 0.0, 0.0))
     for _ in range(3000):
         sim.advance(state, [(1.0, 1.0)])
@@ -169,7 +169,7 @@ def test_a_slow_push_moves_the_body_as_predicted():
         shape=SQUARE, friction=0.5, contact_damping=0.0, contact_stiffness=2e5, dt=1e-4,
         substeps=10, pusher_radius=0.01, pusher_gain=1e4, pusher_damping=200.0,
     )  # fmt: skip
-    sim = Simulation(config)
+    sim = PushSimulation(config)
     state = at(sim, body=(0.25, 0.25, 0.0), pusher=(0.1899, 0.26))
     speed, x = 0.01, 0.1899
     for k in range(300):
@@ -190,7 +190,7 @@ def test_a_slow_push_moves_the_body_as_predicted():
 
 
 def test_walls_keep_body_and_pusher_on_the_table():
-    sim = Simulation(PushConfig(friction=0.1))
+    sim = PushSimulation(PushConfig(friction=0.1))
     state = at(sim, body=(0.25, 0.25, 0.3), pusher=(0.1, 0.1), spin=(2.0, 1.0, 8.0))
     for _ in range(50):
         sim.advance(state, [(-5.0, 9.0)])
@@ -206,7 +206,7 @@ def test_any_simple_polygon_can_be_pushed(points, seed):
     polygon = polygon_of(points)
     if polygon is None or polygon.area < 0.05:
         return
-    sim = Simulation(PushConfig(shape=Polygon(0.03 * polygon.vertices)))
+    sim = PushSimulation(PushConfig(shape=SimplePolygon(0.03 * polygon.vertices)))
     state = sim.random_states(np.random.default_rng(seed), 4)
     goal = shapely.Polygon(sim.goal.vertices)
     for _ in range(20):
@@ -245,7 +245,7 @@ def plain_step(sim, v, target):
 @pytest.mark.parametrize("mass", [np.inf, 2.0], ids=["driven pusher", "pusher with a mass"])
 def test_what_a_step_skips_changes_nothing(mass):
     table = {"width": 0.3, "height": 0.3, "goal_x": 0.15, "goal_y": 0.15}
-    sim = Simulation(PushConfig(shape=shape("L"), pusher_mass=mass, **table))
+    sim = PushSimulation(PushConfig(shape=shape("L"), pusher_mass=mass, **table))
     state, rng, touched = (
         sim.random_states(np.random.default_rng(6), 6),
         np.random.default_rng(7),
@@ -271,7 +271,7 @@ def test_the_longest_substep_is_where_a_spring_and_damper_start_to_grow(caplog):
         wall_stiffness=1.0,
         wall_damping=0.0,
     )
-    sim = Simulation(config)
+    sim = PushSimulation(config)
     light = 1.0 + sim.radius**2 / sim.inertia + 2.0
     for share, stable in ((0.999, True), (1.001, False)):
         h = share * sim.longest_substep()
@@ -279,7 +279,7 @@ def test_the_longest_substep_is_where_a_spring_and_damper_start_to_grow(caplog):
         step = np.array([[1.0 - h * h * k, h - h * h * c], [-h * k, 1.0 - h * c]])  # of x and v
         assert (np.abs(np.linalg.eigvals(step)).max() < 1.0) == stable
     assert not caplog.records
-    Simulation(dataclasses.replace(config, dt=1.1 * sim.longest_substep()))
+    PushSimulation(dataclasses.replace(config, dt=1.1 * sim.longest_substep()))
     assert "may be unstable" in caplog.text
 
 
@@ -290,11 +290,11 @@ WALLS = [{"wall_stiffness": 50000.0, "wall_damping": 0.0}, {"wall_damping": 200.
 def test_the_longest_substep_counts_the_walls(numbers, caplog):
     """At the default dt a body that hits such a wall would be thrown off it."""
     config = PushConfig(friction=0.0, **numbers)
-    most = Simulation(config).longest_substep()
+    most = PushSimulation(config).longest_substep()
     assert "may be unstable" in caplog.text
     caplog.clear()
     config = dataclasses.replace(config, dt=0.9 * most)
-    sim = Simulation(config)
+    sim = PushSimulation(config)
     assert not caplog.records
     state = sim.states((0.25, 0.25, 0.3), (0.02, 0.02))
     state.body_velocity[0] = 0.5
@@ -305,8 +305,10 @@ def test_the_longest_substep_counts_the_walls(numbers, caplog):
 
 
 def test_random_states_are_reproducible_and_apart():
-    sim = Simulation(PushConfig())
-    long = Simulation(PushConfig(shape=Polygon([(0, 0), (0.45, 0), (0.45, 0.02), (0, 0.02)])))
+    sim = PushSimulation(PushConfig())
+    long = PushSimulation(
+        PushConfig(shape=SimplePolygon([(0, 0), (0.45, 0), (0.45, 0.02), (0, 0.02)]))
+    )
     state = long.random_states(np.random.default_rng(1), 50)
     for pose in state.body.T:
         corners = long.body.moved(pose).vertices
@@ -323,6 +325,6 @@ def test_random_states_are_reproducible_and_apart():
 
 @pytest.mark.parametrize("targets", [[(np.nan, 0.0)], [(0.1, 0.1), (0.2, 0.2)], (0.1, 0.1)])
 def test_bad_targets_are_refused(targets):
-    sim = Simulation(PushConfig())
+    sim = PushSimulation(PushConfig())
     with pytest.raises(ValueError, match="finite numbers"):
         sim.advance(sim.states((0.2, 0.2, 0.0), (0.1, 0.1)), targets)

@@ -7,13 +7,13 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from galley.bench.pushing import slides
-from galley.planar.geometry.polygon import Polygon
+from galley.planar.geometry.polygon import SimplePolygon
 from galley.planar.geometry.support import characteristic_length
 from galley.planar.pushing.straight import Slider, plan_pushes, predict_push, union
 
-TRAY = Polygon(np.array([(-0.15, -0.11), (0.15, -0.11), (0.15, 0.11), (-0.15, 0.11)]))
+TRAY = SimplePolygon(np.array([(-0.15, -0.11), (0.15, -0.11), (0.15, 0.11), (-0.15, 0.11)]))
 TURNS = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
-CAN = Slider(Polygon(0.04 * np.column_stack([np.cos(TURNS), np.sin(TURNS)])))
+CAN = Slider(SimplePolygon(0.04 * np.column_stack([np.cos(TURNS), np.sin(TURNS)])))
 R = 0.012  # m, of the pusher
 
 

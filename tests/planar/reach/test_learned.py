@@ -10,10 +10,10 @@ from galley.learning.checkpoints import random_weights
 from galley.planar.reach import DonutSampler, PlanarArm
 from galley.planar.reach.dataset import DatasetSettings
 from galley.planar.reach.learned import (
+    FitSettings,
     FlowArchitecture,
     LearnedModel,
     ReachTask,
-    Settings,
     evaluate,
     load_checkpoint,
     save_checkpoint,
@@ -249,7 +249,7 @@ def test_training_repeats_itself_and_keeps_the_best_so_far(tmp_path):
             (tmp_path / "stop").touch()
             raise KeyboardInterrupt
 
-    how = Settings(steps=45, batch=64, patience=45)
+    how = FitSettings(steps=45, batch=64, patience=45)
     with pytest.raises(KeyboardInterrupt):
         train(what, what.samples(), TINY, how, each)
     stopped = load_checkpoint(tmp_path / "so_far.safetensors")
@@ -266,7 +266,9 @@ def test_training_repeats_itself_and_keeps_the_best_so_far(tmp_path):
 @pytest.mark.parametrize(("bounds", "circle"), [(BITING, None), (None, (0.1, 0.4))])
 def test_a_short_training_is_near_the_truth(bounds, circle):
     what = task(bounds, circle, bases=50_000)
-    model = train(what, what.samples(), FlowArchitecture(width=32), Settings(steps=400, batch=1024))
+    model = train(
+        what, what.samples(), FlowArchitecture(width=32), FitSettings(steps=400, batch=1024)
+    )
     found = evaluate(model, bases=20_000)
     obstacle = None if circle is None else (0.3, 0.1, 0.2)
     assert len(model.sample((0.0, 0.0), 1000, 0, obstacle)) == 1000
