@@ -4,8 +4,8 @@ How ``pick`` chooses a grasp, and where to read on:
 
 1. ``manipulation.grasps`` lists grasps from the item's geometry: the standard ones and, as a
    fallback, leaning ones.
-2. ``pick_manipulations``, here, takes grasps in random order, first those that leave the hand
-   alone room, and makes each a Manipulation: approach, close, lift.
+2. ``pick_manipulations``, here, takes grasps in random order, after the first few those that leave
+   the hand alone room, and makes each a Manipulation: approach, close, lift.
 3. ``manipulation.step.plan_step`` finds base and arm configurations for it: from the current
    stance, then from sampled stances of the furniture. ``manipulation.lines`` follows its lines
    with the arm and proves them free of collision.

@@ -43,7 +43,7 @@ from galley.compiled.jit import bare_kernel, entry, native
 from galley.compiled.lanes import LANES, lane_indices, load, minimum, splat, store
 from galley.compiled.native import address, call
 
-FINEST = 1e-4  # m of travel: a stretch this short that isn't proven free is called a hit
+FINEST = 1e-4  # m of travel from a stretch's middle: if so short and not proven free, it is a hit
 _FIRST_STRETCH = 0.06  # m of travel in each stretch with which a proof begins
 _EPSILON = 2.0**-22  # relative rounding of one step of evaluating a polynomial in float32
 _AXIS_ERROR = 1e-4  # rad, covers the rounding of float32 in the directions of axes
