@@ -1,14 +1,14 @@
-"""The convex step of ``smooth``: one quadratic program, linearised at the current iterate.
+"""The convex step of ``smooth``: one quadratic program, linearized at the current iterate.
 
 The iterate is a spline's control points and its duration T. The variables are the inner control
 points P, the new duration as a multiple tau of T, and for every sampled state a slack s >= 0 in
 metres: the clearance that the state may lack, at a high cost, so that the program has a solution
 even if the iterate is in collision.
 
-minimise    tau + w_L (length of the control polygon) / (its current length) + w_s sum s
-            for a base also + w_a (metres driven backwards, see ``heading``) / T
+minimize    tau + w_L (length of the control polygon) / (its current length) + w_s sum s
+            for a base also + w_a (metres driven backwards, see ``backward_travel``) / T
 subject to  |D_p P| <= limit_p T^p (p tau - (p - 1))     velocity, acceleration, jerk: p = 1, 2, 3
-            d + g (q(P) - q) + s >= required + buffer    for every near pair of bodies
+            d + g (q(P) - q) + s >= margin + buffer      for every near pair of bodies
             the joints' ranges, and the trust region around the control points
 
 D_p takes the control points to those of the p-th derivative. d is a pair's distance in a sampled
@@ -54,7 +54,7 @@ class Weights:
 
     Attributes:
         length: weight of the relative length. With more, paths become shorter and take longer.
-        astern: s that a metre driven backwards counts more than one forward. More than 0 only for
+        astern: extra seconds that a metre driven backwards costs. More than 0 only for
             the joints x, y and heading of a base that drives some way; the length then counts x and
             y alone.
     """
@@ -103,7 +103,7 @@ def solve_program(
 
     Args:
         space: the splines to which the control points belong.
-        iterate: the point at which to linearise.
+        iterate: the point at which to linearize.
         group: gives the limits.
         scale: share of the velocity, acceleration and jerk limits to use, in (0, 1].
         basis: the matrix (s, m) from control points to the sampled states.
@@ -120,7 +120,7 @@ def solve_program(
     result: Any = SolveInParallel([program], None, [options], [clarabel], Parallelism(1))[0]
     if not result.is_success():
         return None
-    # The control points at both ends are no variables: they hold the ends at rest.
+    # The control points at both ends are not variables: they hold the ends at rest.
     solution = points.copy()
     inner = solution[FIXED:-FIXED]
     inner[:] = result.GetSolution(x)[: inner.size].reshape(inner.shape)
@@ -205,7 +205,7 @@ def _of_joints(space: SplineSpace, order: int, k: int) -> Any:
 
 
 def _clearance(inner: Array, basis: Array, near: Nearby) -> tuple[Any, Array]:
-    """Clearance of the p near pairs, linearised: A (p, n + s), A x >= room (p,).
+    """Clearance of the p near pairs, linearized: A (p, n + s), A x >= room (p,).
 
     x is the n inner control points' coordinates and the slacks of the s sampled states.
     """

@@ -1,6 +1,6 @@
 """shortest: the baseline, a quadratic program for the shortest sequence of waypoints.
 
-minimise    sum_i |x_i - x_{i-1}|^2
+minimize    sum_i |x_i - x_{i-1}|^2
 subject to  x_0 and x_{N-1} fixed,  |x_i - x_{i-1}|_j <= epsilon for every joint j
 
 It ignores obstacles: its optimum is the straight joint-space line, which the caller must check.

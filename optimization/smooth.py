@@ -5,7 +5,7 @@ convex optimization and convex collision checking", 2014) on a cubic B-spline. E
 (``_optimize``)
 
 1. finds the near pairs of bodies at sampled states, with distances and gradients,
-2. solves the quadratic program that is linearised there (``program``),
+2. solves the quadratic program that is linearized there (``program``),
 3. gives the solution its shortest duration, and checks and proves the trajectory, between the
    samples too,
 4. if it passes, keeps the best; if not, trusts the linearisation less, and adds a sample at the
@@ -103,7 +103,7 @@ def smooth(
     if len(points) == 1:  # standing still
         still = time_optimal(view, path, group, scale, required)
         return still if isinstance(still, Failure) else replace(still, method=METHOD)
-    # A path that comes back to its start: the cost would draw the spline together to a point.
+    # A path that comes back to its start: the cost would shrink the spline to a point.
     if np.abs(points[-1] - points[0]).max() <= _SAME:
         other = time_optimal(view, path, group, scale, required)
         note = "the path ends where it begins, so the shortest spline would stand still"
@@ -198,14 +198,14 @@ def _optimize(
     weights, trust = options.weights, _TRUST
     counted = counted_joints(points.shape[1], weights)
     target = _LENGTH_RATIO * polygon_length(points * counted)
-    # The bound on the duration ignores headings: with ``astern`` it ends no round early.
+    # The bound on the duration ignores headings: with ``astern`` it doesn't end the loop early.
     enough = (1.0 + _ENOUGH) * least_duration(points, group, scale)
     enough = 0.0 if weights.astern > 0.0 else enough
     best, lowest, reason, rounds = None, np.inf, "none was allowed", 0
     duration = minimum_duration(space, controls, group, scale)
     while rounds < options.rounds:
         rounds += 1
-        # Linearise: distances and gradients of the near pairs in the sampled states.
+        # Linearize: distances and gradients of the near pairs in the sampled states.
         near = view.nearby(basis @ controls, _NEAR)
         iterate = Iterate(controls, duration, trust)
         solved = solve_program(space, iterate, group, scale, basis, near, weights)

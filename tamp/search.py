@@ -122,7 +122,7 @@ def shortest(task: Task, effort: Effort) -> Plan | Failure:
 def _expanded(result: Plan | Failure) -> int:
     """How many states a search of the task planner expanded."""
     if isinstance(result, Failure):
-        return int(result.numbers.get("expanded", 0))  # none where grounding alone shows it
+        return int(result.numbers.get("expanded", 0))  # absent if grounding alone settles it
     return result.expanded
 
 
@@ -168,7 +168,7 @@ class RefinedPlan:
 
 
 class Search:
-    """One bilevel search. Its attributes can be read afterwards, also if it was interrupted.
+    """One bilevel search. Its attributes can be read afterwards, even if it was interrupted.
 
     Attributes:
         context: the scene, robot, world and settings.
@@ -199,7 +199,7 @@ class Search:
         self._prover = Prover(context, task, start)
         self._analyzer = FailureAnalyzer(context, self._constrained, self._prover.prove)
         self._feasibility = FeasibilityCheck(context, self._constrained, start)
-        self._given_up: set[Key] = set()  # suspicions dropped again, for they left no plan
+        self._given_up: set[Key] = set()  # suspicions dropped again because they left no plan
 
         self._known: dict[tuple[GroundAction, ...], _Skeleton] = {}
         self._begin()
@@ -318,7 +318,7 @@ class Search:
             over = self._refused()
             if over is not None or self._active:
                 return over
-        # There was no plan to refine at all: report what was short, room or the planner's limits.
+        # There was no plan to refine at all: report what ran out: room, or the planner's limits.
         crowded = self._feasibility.room.crowded
         if not self._known and (crowded or self._source.failure is not None):
             return self._budget(crowded) if crowded else self._source.failure
@@ -359,7 +359,7 @@ class Search:
     def _round(self, again: bool) -> RefinedPlan | None:
         """Give a turn to every active skeleton and, if ``again``, to one that was set aside.
 
-        The one set aside is that with the fewest tries so far. A skeleton whose refinement fails
+        Of those set aside, the one with the fewest tries gets it. A skeleton whose refinement fails
         for good is over. One that was ended by new constraints is set aside, and they are learned.
         """
         aside = [skeleton for skeleton in self._known.values() if skeleton.status == ASIDE]
@@ -397,7 +397,7 @@ class Search:
     ) -> list[LearnedConstraint]:
         """Add constraints, and drop or set aside the skeletons that violate them.
 
-        Reported are only constraints that are facts, and forbidden actions that are in ``plan``.
+        Only constraints that are facts, and forbidden actions in ``plan``, are reported.
 
         Returns:
             The constraints that were not known yet.

@@ -145,7 +145,7 @@ class Scratch(NamedTuple):
     near: Ints
     near_bounds: Floats  # (6, .) columns of ``Checks.bounds`` of the candidates on the first
     work: Doubles  # (n + 5, 12) four poses, then those of all frames
-    full: Doubles  # (n,) a configuration of all joints
+    full: Doubles  # (n,) a configuration, or the joints' spans along an edge
     stack: Doubles  # (., 2) stretches of a curve yet to be proven: middle and half the length
     layout: Ints  # (10,) offsets in ``buffer``
     buffer: Floats  # 16 configurations, their frames, balls and verdicts

@@ -10,8 +10,8 @@ same all along a curve (``set_travel``). There is a second bound here, from the 
 stretch's middle, in which joints may cancel each other, and a bound on the acceleration
 (``kinematics.travelled``). The lesser of the two counts.
 
-``examine`` checks the middles of 16 stretches at once. It adds each one's travel to the distance
-that is required of it.
+``state_check.any_in_collision`` checks the middles of 16 stretches at once. It adds each one's
+travel to the distance that is required of it.
 
 ``table`` is made by ``packed.pack``. Planners call these functions by address, so that compiling a
 planner does not compile the kernel.
@@ -51,7 +51,7 @@ _AXIS_ERROR = 1e-4  # rad, covers the rounding of float32 in the directions of a
 
 @bare_kernel
 def _examine(table: Table, count: int, early: int) -> bool:
-    """``examine.examine``, called by its address."""
+    """``state_check.any_in_collision``, called by its address."""
     return call(table[EXAMINE, 0], address(table), count, early, 0) != 0
 
 
@@ -112,7 +112,7 @@ def states_free(table: Table, states: Configurations, out: Bool) -> None:
         count = min(LANES, m - first)
         for k in range(len(tree.moving)):
             for lane in range(LANES):
-                # Lanes to spare repeat the last state: 16 are computed in any case.
+                # Spare lanes repeat the last state: 16 are computed in any case.
                 row = first + min(lane, count - 1)
                 buffer[at + tree.moving[k] * LANES + lane] = states[row, k]
         _examine(table, count, 0)
@@ -127,7 +127,7 @@ def edge_states(table: Table, a: Configuration, b: Configuration) -> int:
     steps = 0.0
     for k in range(len(tree.moving)):
         steps = max(steps, abs(b[k] - a[k]) / tree.step[k])
-    # A whole number of steps that rounding has put a little higher needs no state more.
+    # A whole number of steps that rounding has put a little higher needs no extra state.
     return max(1, int(np.ceil(steps - 1e-9)))
 
 
@@ -159,9 +159,9 @@ def set_travel(table: Table, piece: Configurations, span: Configuration) -> floa
     """Fills ``scratch.travel`` for a curve; returns the largest bound (m) on travel.
 
     A point x of a part moves by dx/dq_k, at most its reach, for each joint k. Its acceleration is
-    the sum of d2x/dq_j dq_k q_j' q_k' and of dx/dq_k q_k''. That second derivative is at most the
-    reach of the outer one of the two joints: it is z_j x (z_k x (x - o_k)), or z_j x z_k for a
-    sliding k, or zero for a sliding j within k.
+    the sum of d2x/dq_j dq_k q_j' q_k' and of dx/dq_k q_k''. For j nearer the base than
+    k, or k itself, that second derivative is at most the reach of k: it is z_j x (z_k x (x - o_k)),
+    or z_j x z_k if k slides, or zero if j slides.
 
     Args:
         piece: (d + 1, k) coefficients, lowest power first, of a parameter in [0, 1].
@@ -213,8 +213,8 @@ def segment_proven(
     """Proof that the whole edge from a to b, both ends included, keeps ``required`` metres.
 
     Returns:
-        (hit, states): -1.0 if it is proven, else the share in [0, 1] of a state that could not be
-        proven; and how many states were checked.
+        (hit, states): -1.0 if it is proven, else the share in [0, 1] at which the stretch begins
+        that could not be proven; and how many states were checked.
     """
     _, _, tree, _, scratch = unpack(table)
     for k in range(len(tree.moving)):

@@ -166,8 +166,8 @@ def travelled(
     By Taylor's theorem: share * speed + share^2 / 2 * acceleration, where share is half the
     stretch's length by the curve's parameter. The speed is that of the middle, at most the
     centre's and what turning adds within the radius; the acceleration is bounded all along the
-    piece. So is the speed, by ``edges.set_travel``: share times that bounds the travel as well, and
-    the lesser counts.
+    piece. So is the speed, by ``continuous_collision.set_travel``: share times that bounds the
+    travel as well, and the lesser counts.
 
     Args:
         part: that the ball belongs to.

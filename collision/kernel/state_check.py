@@ -4,9 +4,9 @@ A link is checked on three levels: the ball around it, its clusters' balls, its 
 bodies by their ball alone. A level is checked only where the one above is too near something in
 any of the 16; where the last one is, ``narrow_phase`` decides.
 
-The limit is the distance that must be kept: the margin, and in a proof (``edges``) also how far a
-body may travel in the stretch of a curve that a lane stands for. So sampled states and the middles
-of stretches are checked by the same code.
+The limit is the distance that must be kept: the margin, and in a proof (``continuous_collision``)
+also how far a body may travel in the stretch of a curve that a lane stands for. So sampled states
+and the middles of stretches are checked by the same code.
 
 Distances are compared as squares, d^2 - t^2 < 0, in 16 lanes at once. ``negative_mask`` makes a
 bit of each lane; the next level is skipped if no bit is set.

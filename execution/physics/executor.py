@@ -142,7 +142,7 @@ class Stepper:
             self.fault.before_step(world, self.motion, self.name, self.t)
         rates = np.zeros(world.robot.size) if velocities is None else velocities
         world.drive(self.setpoint[self._driven], rates[self._driven], self._driven)
-        # Once closed, the motors reach no speed: they press with their limit, ``finger_force``.
+        # Once closed, the fingers can't reach that speed: they press with ``finger_force``.
         for hand in sorted(self.gripping):
             world.press(hand, -self.closing_speed[hand], world.scene.physics.finger_force)
         world.step()
@@ -169,7 +169,7 @@ class Stepper:
             self.step_to_sample()
 
     def _measure(self) -> None:
-        """Measure contacts, with their forces averaged so that these don't depend on the step."""
+        """Measure contacts, with their forces averaged so that they don't depend on the step."""
         self.contacts = measure_contacts(self.world)
         window = GRIP_SUBSTEPS if self.gripping and self.watching else 1
         pushes = self.motion is not None and self.motion.slide is not None

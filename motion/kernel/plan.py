@@ -112,7 +112,7 @@ def plan(
             current, box, trial, start, ends, budget.iterations, state
         )
         used += more
-        # No path in the first search means none by samples alone, so a stricter one is pointless.
+        # If samples alone gave the first search no path, a stricter one will hardly find one.
         if len(path) == 0:
             return PlanResult(status, nothing, used, first, second, turn + 1)
         path = shorten(current, box, trial, path, budget.tries, budget.patience, state)

@@ -32,7 +32,8 @@ from galley.motion.kernel.tree import (
 
 _ROOM = 128  # nodes a new tree has room for
 _REACHED = 1e-12  # two configurations nearer than this are the same (metric of the box)
-_TOO_FAR, _DRAWS = -2, 10  # samples of an iteration at most, until one lies in a node's domain
+_TOO_FAR = -2  # returned by ``_extend``: the sample lies outside the nearest node's domain
+_DRAWS = 10  # samples drawn in one iteration, at most, until one lies inside
 _DOMAIN = 0.3  # of the box's diagonal: how near a sample must be to a node that was blocked once
 
 
@@ -98,7 +99,7 @@ def connect(
         if done >= iterations:
             path = np.empty((0, k))
             break
-        # _grow stopped because an iteration might have filled a tree: it does not allocate itself.
+        # _grow stopped because an iteration might have filled a tree: it never allocates.
         first, second = with_room(first, 2 * most_added), with_room(second, 2 * most_added)
     return path, done, first.size[0], second.size[0]
 

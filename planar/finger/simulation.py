@@ -80,7 +80,11 @@ class Solver:
 
 
 class RunError(RuntimeError):
-    """The run can't go on: a force or drag isn't a finite number, or there are too many events."""
+    """The run can't go on.
+
+    A policy, force or drag fails or returns no finite number, the solver fails, or there are too
+    many events.
+    """
 
 
 def simulate(
@@ -186,7 +190,7 @@ class Simulation:
         """Simulate to the time ``until`` (s) under a force (N) that is constant or smooth in time.
 
         Raises:
-            Fault: the force or a drag failed, or there are too many events. The run keeps the
+            RunError: the force or a drag failed, or there are too many events. The run keeps the
                 segments and events before that.
         """
         self._force = force if callable(force) else Constant(float(force))

@@ -19,7 +19,8 @@ from galley.planning.task import Task
 def breadth_first(task: Task, limits: SearchLimits | None = None) -> Plan | Failure:
     """A plan with the fewest actions; of several, the first in the order of ``task.operators``.
 
-    For the other results see ``methods.search``.
+    Where several actions lead from one state to the next, the cheapest is taken. For the
+    other results see ``methods.search``.
 
     Args:
         task: the ground task; its goal is relaxed-reachable and does not hold initially.

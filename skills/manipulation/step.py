@@ -41,7 +41,7 @@ from galley.skills.manipulation.proof import holding_contact_pairs
 from galley.skills.placing.placements import LaterItem
 from galley.skills.skill import BoundAction, Skill, acting_hand, region_of, stance_of
 
-HERE = 16  # manipulations tried from the current stance before others are sampled
+HERE = 16  # manipulations tried from the current stance before other stances are sampled
 PATHS = 4  # solved manipulations for which free motions are planned
 RETRIES = 3  # of a step of a compound action
 _AHEAD = 60  # tries to solve the next step when looking ahead
@@ -89,7 +89,7 @@ def carry_out(
     """Plan the Motions of an action's steps, one after another.
 
     The steps of a compound action have names; a Failure tells in which step it occurred. Such a
-    step is retried a few times, unless all tries for its manipulations are used up.
+    step gets three attempts, unless all tries for its manipulations are used up.
     """
     builder = MotionBuilder(context, state, action.index, rng)
     compound = False
@@ -297,7 +297,7 @@ class _FreeBases:
         """Draw more base poses around X_WH (4, 4), and keep those free of collision."""
         bases = sample_stances(X_WH, self._stance, self._robot, _DRAWN, self._rng)
         self._drawn += _DRAWN
-        if self._robot.standing_links and len(bases):  # a base that stands has no other pose
+        if self._robot.standing_links and len(bases):  # a fixed base has only one pose
             self._drawn = _MOST_DRAWN
         if self._forward:
             bases = facing(bases, self._q[self._robot.slice("base")], self._stance)
@@ -326,14 +326,14 @@ def solve_manipulation(
     redundant = kinematics.redundant_values(_REDUNDANT, rng)
     options = kinematics.configurations(manipulation.contact, base, redundant)
     if len(options):
-        # The contact is checked first, for it is the likeliest to collide.
+        # The contact is checked first, since it is the most likely to collide.
         parts = manipulation_parts(manipulation)
         options = free_at_contact(context, parts[0], base, rng.permutation(options), tally)
         for q in options[:_SOLUTIONS]:
             segments = follow_lines(context, parts, base, q, tally)
             if segments is not None:
                 solution = ManipulationSolution(manipulation, base, segments)
-                # With less than the full margin look on, but keep this one.
+                # With less than the full margin keep looking, but keep this one.
                 if solution.margin == context.robot.spacing.margin:
                     break
     else:
@@ -378,7 +378,7 @@ def can_be_placed_later(
     skills: Mapping[str, Skill],
     index: int,
 ) -> Accepts | None:
-    """A check whether an item can be put down, as it is held, where the plan puts it next.
+    """A check of whether an item can be put down, as it is held, where the plan puts it next.
 
     A grasp with which an item can be taken may not allow putting it down. None if the plan doesn't
     put it down, if another hand does, or if the action that does also opens furniture.
