@@ -25,19 +25,19 @@ from typing import Annotated
 import numpy as np
 
 from galley.collision.kernel.arrays import BEND, RATES, ROUNDING, SHARE, SLACK, TRAVEL, WORST, Q
-from galley.collision.kernel.narrow_phase import confirm_native
+from galley.collision.kernel.narrow_phase import narrow_phase_native
 from galley.collision.kernel.packed import (
-    EXAMINE,
     PIECE_PROVEN,
     POLYLINE_FREE,
     ROWS,
     SEGMENT_FREE,
+    STATE_CHECK,
     double_rows_at,
     doubles_at,
     int_rows_at,
     unpack,
 )
-from galley.collision.kernel.state_check import examine_native
+from galley.collision.kernel.state_check import state_check_native
 from galley.compiled.annotations import Bool, Configuration, Configurations, Float, Lanes, Table
 from galley.compiled.jit import bare_kernel, entry, native
 from galley.compiled.lanes import LANES, lane_indices, load, minimum, splat, store
@@ -50,9 +50,9 @@ _AXIS_ERROR = 1e-4  # rad, covers the rounding of float32 in the directions of a
 
 
 @bare_kernel
-def _examine(table: Table, count: int, early: int) -> bool:
+def _check_states(table: Table, count: int, early: int) -> bool:
     """``state_check.any_in_collision``, called by its address."""
-    return call(table[EXAMINE, 0], address(table), count, early, 0) != 0
+    return call(table[STATE_CHECK, 0], address(table), count, early, 0) != 0
 
 
 @bare_kernel
@@ -96,7 +96,7 @@ def state_free(table: Table, q: Configuration) -> bool:
     """Whether one configuration (k,) keeps the margins."""
     _sample(table)
     _fill(table, q, q, splat(np.float32(0.0)))
-    return not _examine(table, 1, 1)
+    return not _check_states(table, 1, 1)
 
 
 @entry("i8:2 f8:2 b1:1")
@@ -115,7 +115,7 @@ def states_free(table: Table, states: Configurations, out: Bool) -> None:
                 # Spare lanes repeat the last state: 16 are computed in any case.
                 row = first + min(lane, count - 1)
                 buffer[at + tree.moving[k] * LANES + lane] = states[row, k]
-        _examine(table, count, 0)
+        _check_states(table, count, 0)
         for lane in range(count):
             out[first + lane] = buffer[worst + lane] >= 0.0
 
@@ -276,7 +276,7 @@ def _proof(table: Table, piece: Configurations, largest: float) -> tuple[float, 
             buffer[shares + lane] = stack[row, 1] * (1.0 + 1e-6)
         _fill_curve(table, piece, load(buffer, worst))
         states += count
-        if not _examine(table, count, 0):
+        if not _check_states(table, count, 0):
             continue  # all of these are proven
         # The halves of what is not proven go back on the stack, by way of free rows: they may
         # land on rows that are still to be read.
@@ -345,7 +345,7 @@ def segment_free_native(place: int, start: int, end: int, unused: int) -> int:
         # Each batch spreads over the whole edge, so that a collision shows in an early one.
         share = lane_indices() * splat(np.float32(batches / n)) + splat(np.float32((1 + batch) / n))
         _fill(table, a, b, minimum(share, splat(np.float32(1.0))))
-        if _examine(table, min(LANES, n), 1):
+        if _check_states(table, min(LANES, n), 1):
             return 0
     return 1
 
@@ -376,7 +376,7 @@ def polyline_free_native(place: int, rows: int, n: int, unused: int) -> int:
             a, b, share = points[edge], points[edge + 1], (state + 1 - before) / steps
             for k in range(len(tree.moving)):
                 buffer[at + tree.moving[k] * LANES + lane] = a[k] + share * (b[k] - a[k])
-        if _examine(table, min(LANES, total), 1):
+        if _check_states(table, min(LANES, total), 1):
             return 0
     return 1
 
@@ -404,10 +404,10 @@ def piece_proven_native(place: int, coefficients: int, spans: int, rows: int) ->
 def functions() -> tuple[int, ...]:
     """Addresses of the native functions, in the order in which ``packed.pack`` takes them."""
     natives = (
-        examine_native,
+        state_check_native,
         segment_free_native,
         polyline_free_native,
         piece_proven_native,
-        confirm_native,
+        narrow_phase_native,
     )
     return tuple(native_function.address for native_function in natives)

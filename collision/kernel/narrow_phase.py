@@ -12,7 +12,7 @@ import numpy as np
 from galley.collision.kernel.arrays import LIMIT, ROUNDING, WORST
 from galley.collision.kernel.gjk import gjk_distance
 from galley.collision.kernel.kinematics import pose_of
-from galley.collision.kernel.packed import CONFIRM, ROWS, int_rows_at, unpack
+from galley.collision.kernel.packed import NARROW_PHASE, ROWS, int_rows_at, unpack
 from galley.compiled.annotations import Lanes, Table
 from galley.compiled.jit import bare_kernel, inlined, native
 from galley.compiled.lanes import LANES, lowest_set_bit, maximum, negative_mask, splat
@@ -36,7 +36,7 @@ def certain_below(t: Lanes, excess: float) -> Lanes:
 
 
 @inlined
-def _confirm(table: Table, doubtful: int, early: bool, a: int, b: int) -> int:
+def _narrow_phase(table: Table, doubtful: int, early: bool, a: int, b: int) -> int:
     """In which of the doubtful lanes (bits) row a is too near to b; marked in the buffer at WORST.
 
     The limit of each lane is in the buffer at LIMIT.
@@ -81,17 +81,17 @@ def _confirm(table: Table, doubtful: int, early: bool, a: int, b: int) -> int:
 
 
 @native(4)
-def confirm_native(place: int, doubtful: int, what: int, b: int) -> int:
-    """``_confirm``, of the table at ``place``; ``what`` is 2 a, plus 1 to stop early."""
+def narrow_phase_native(place: int, doubtful: int, what: int, b: int) -> int:
+    """``_narrow_phase``, of the table at ``place``; ``what`` is 2 a, plus 1 to stop early."""
     table = int_rows_at(place, ROWS, 3)
-    return _confirm(table, doubtful, (what & 1) != 0, what >> 1, b)
+    return _narrow_phase(table, doubtful, (what & 1) != 0, what >> 1, b)
 
 
 @bare_kernel
 def narrow_phase(table: Table, doubtful: int, early: bool, a: int, b: int) -> int:
-    """Calls ``_confirm`` by its address, so that its callers don't contain GJK."""
+    """Calls ``_narrow_phase`` by its address, so that its callers don't contain GJK."""
     row_and_early = 2 * a + (1 if early else 0)  # in one number: a native function takes four
-    return call(table[CONFIRM, 0], address(table), doubtful, row_and_early, b)
+    return call(table[NARROW_PHASE, 0], address(table), doubtful, row_and_early, b)
 
 
 @bare_kernel

@@ -60,9 +60,9 @@ def _flat_kinds(kinds: Any) -> list[Any]:
 _KINDS = tuple(_kind(tuple_of, fields) for tuple_of, fields in _FIELDS.items())
 _NUMPY = [np.dtype(str(array.dtype)) for array in _flat_kinds(_KINDS)]
 # Rows of the table that hold addresses of functions, behind those of arrays.
-EXAMINE = len(_NUMPY)
-SEGMENT_FREE, POLYLINE_FREE, PIECE_PROVEN, CONFIRM = range(EXAMINE + 1, EXAMINE + 5)
-ROWS = EXAMINE + 5
+STATE_CHECK = len(_NUMPY)
+SEGMENT_FREE, POLYLINE_FREE, PIECE_PROVEN, NARROW_PHASE = range(STATE_CHECK + 1, STATE_CHECK + 5)
+ROWS = STATE_CHECK + 5
 int_rows_at, doubles_at = reader(types.int64, 2), reader(types.float64, 1)
 double_rows_at = reader(types.float64, 2)
 
@@ -70,8 +70,8 @@ double_rows_at = reader(types.float64, 2)
 def pack(arrays: KernelArrays, functions: tuple[int, ...]) -> Ints:
     """Address and shape (m, 3) of every array, in the order of the tuples' fields.
 
-    The last rows hold the addresses of functions: EXAMINE, SEGMENT_FREE, POLYLINE_FREE,
-    PIECE_PROVEN, CONFIRM.
+    The last rows hold the addresses of functions: STATE_CHECK, SEGMENT_FREE, POLYLINE_FREE,
+    PIECE_PROVEN, NARROW_PHASE.
 
     Raises:
         TypeError: an array is not contiguous or not of its field's type.

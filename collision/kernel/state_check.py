@@ -438,6 +438,6 @@ def spheres_meet(table: Table, a: int, b: int, lanes: int, early: bool) -> bool:
 
 
 @native(4)
-def examine_native(place: int, count: int, early: int, unused: int) -> int:
+def state_check_native(place: int, count: int, early: int, unused: int) -> int:
     """``any_in_collision`` for the table at the address ``place``: 1 if so, else 0."""
     return 1 if any_in_collision(int_rows_at(place, ROWS, 3), count, early != 0) else 0
