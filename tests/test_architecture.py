@@ -128,7 +128,7 @@ LONGEST_FILE = 600  # lines
 MOST_FOLDERS = 18  # of code, at the top
 # Lines of code (no blanks, comments, docstrings). Lowered with every change that needs fewer;
 # raised only by what an issue names.
-LINES = {"kitchen": 35700, "beside": 11331, "studies": 2002, "tests": 34668, "bench": 9704}
+LINES = {"kitchen": 35700, "beside": 11331, "studies": 2002, "tests": 34677, "bench": 9704}
 
 
 @cache

@@ -78,3 +78,14 @@ def test_pictures_differ_by_their_pixels(tmp_path):
     assert readme.difference(tmp_path / "a.png", tmp_path / "b.png") == pytest.approx(5.0)
     image.resize((10, 10)).save(tmp_path / "b.png")
     assert readme.difference(tmp_path / "a.png", tmp_path / "b.png") == 255.0
+
+
+def test_following_one_pick_goes_down_through_ten_files():
+    text = (ROOT / "docs" / "follow_one_pick.md").read_text()
+    stops = re.findall(r"^\*\*(\d+)\. \[(\S+)\.py\]\(\S+\): `([\w.]+)`\*\*", text, re.MULTILINE)
+    assert [int(number) for number, *_ in stops] == [*range(1, 11)]
+    for k, (_, path, name) in enumerate(stops):
+        source = (ROOT / f"{path}.py").read_text()
+        assert re.search(rf"(def|class) {name.split('.')[-1]}\b", source), (path, name)
+        imported = set(re.findall(r"from galley\.([\w.]+) import", source))
+        assert not imported & {before.replace("/", ".") for _, before, _ in stops[:k]}, path
